@@ -10,6 +10,7 @@
     ├── PlanRejected                Flink would reject it: the operators do not fit each other
     ├── SourceError                 a file that cannot be read at all
     │   └── SourceMissing           there is no file, or not yet
+    ├── TargetError                 a place where a live run cannot write
     ├── RunFailed                   an operator failed while running
     │   ├── TookTooLong             a record, or the answer about some, that took too long
     │   └── EngineLost              the engine ended, or its connection broke
@@ -135,6 +136,10 @@ class SourceError(StudioError):
 
 class SourceMissing(SourceError):
     """There is no file where a source has its files."""
+
+
+class TargetError(StudioError):
+    """A place where a live run cannot write: no permission, no room, another table than the sink's."""
 
 
 class RunFailed(StudioError):

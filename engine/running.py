@@ -20,7 +20,7 @@ from engine.model.types import quote
 from engine.planner import Plan, plan
 from engine.reading.files.web import fetching
 from engine.runtime import run
-from engine.runtime.edges.records import EdgeRecords, records_of, together
+from engine.runtime.edges.records import EdgeRecords, base_of, seen_through, together
 from engine.scratch import scratch
 from engine.spark.run_files import RunFiles, temporary_files, there
 from engine.spark.session import engine_of
@@ -44,10 +44,8 @@ class Collected(ForwardingRecorder):
 
     def records(self, node: str, port: str = OUT) -> list[EdgeRecords]:
         """An output of a node, epoch by epoch."""
-        info = self._edges[node, port]
-        if info.view is not None:
-            return [one.seen_as(info.view, info.schema) for one in self.records(info.view.node, info.view.port)]
-        return [records_of(info, output.edges.get((node, port), ())) for output in self._outputs]
+        base = base_of(self._edges, (node, port))
+        return [seen_through(self._edges, (node, port), output.edges.get(base, ())) for output in self._outputs]
 
     @property
     def late(self) -> list[str]:

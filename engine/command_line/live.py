@@ -74,7 +74,7 @@ def start_live(
         identity=identity,
         composed=pipeline.to_json(),
     )
-    live.name = store.runs.live(created.run_id).name
+    live.name, live.writes = store.runs.live(created.run_id).name, True
     state = store.runs.state_folder(created.run_id)
     again = f"python -m engine resume {created.run_id} --store {args.store}"
     return _follow(args, spark, planned, folder, shown, live, state, store.record(created.run_id), again)
@@ -95,7 +95,7 @@ def resume_live(args: Namespace, edge: ChooseEdge, store: Store) -> int:
     planned = plan_live(Pipeline.from_json(run.document), TypeRules(), folder)
     checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
     interval_ms, records = args.interval or begun.interval_ms, args.records or begun.records
-    live = Live(Control(), interval_ms, records, checkpoint, name=begun.name)
+    live = Live(Control(), interval_ms, records, checkpoint, name=begun.name, writes=True)
     if args.end:
         live.control.stop(end=True)
     again = f"python -m engine resume {args.run}" + (f" --store {args.store}" if args.store else "")

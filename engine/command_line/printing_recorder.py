@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from engine.contract.frames import POSITION, SEQ, STEP
+from engine.contract.frames import POSITION
 from engine.contract.problems import Problems
-from engine.contract.recorder import EdgeInfo, EpochOutput, ForwardingRecorder, Recorder
+from engine.contract.recorder import EpochOutput, ForwardingRecorder, Recorder
 from engine.model.printing import Printed, aligned, cells, head, json_line, printable, widths
 from engine.model.zones import Zone
-from engine.runtime.edges.records import EdgeRecords, records_of
+from engine.runtime.edges.records import EdgeRecords, base_of, in_order, seen_through
 from engine.spark.workspace import Workspace
 
 _SHOWN_AT_ONCE: Final = 10_000
@@ -50,18 +50,14 @@ class PrintingRecorder(ForwardingRecorder):
         """Forward the epoch, then show it."""
         super().commit(output)
         self.problems += _problems(output)
-        for line in self._lines(self._records(output, self._edges[self._edge])):
+        files = output.edges.get(base_of(self._edges, self._edge), ())
+        for line in self._lines(seen_through(self._edges, self._edge, files)):
             self._write(f"{line}\n")
 
     def finish(self) -> None:
         """Note that all sources have ended, and forward the call."""
         self.is_over = True
         super().finish()
-
-    def _records(self, output: EpochOutput, info: EdgeInfo) -> EdgeRecords:
-        if info.view is not None:
-            return self._records(output, self._edges[info.view.node, info.view.port]).seen_as(info.view, info.schema)
-        return records_of(info, output.edges.get((info.node, info.port), ()))
 
     def _lines(self, records: EdgeRecords) -> Iterator[str]:
         names = records.schema.names
@@ -78,14 +74,7 @@ class PrintingRecorder(ForwardingRecorder):
 
     def _in_order(self, records: EdgeRecords) -> Iterator[list[Printed]]:
         """The records in order of position, some at a time: only these are Python objects."""
-        columns = [*POSITION, *records.schema.names]
-        batches = [
-            batch for file in records.files for batch in records.batches(self._workspace, file, columns) if len(batch)
-        ]
-        if not batches:
-            return
-        whole = pa.Table.from_batches(batches)
-        whole = whole.take(pc.sort_indices(whole, [(SEQ, "ascending"), (STEP, "ascending")]))
+        whole = in_order(records, self._workspace, (*POSITION, *records.schema.names))
         types = [*(None for _ in POSITION), *(column.type for column in records.schema)]
         for first in range(0, len(whole), _SHOWN_AT_ONCE):
             some = zip(whole.slice(first, _SHOWN_AT_ONCE).columns, types, strict=True)

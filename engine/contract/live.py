@@ -131,7 +131,8 @@ class Checkpoint:
 
     before: facts about the events so far. positions: of the sources. ended: the sources without further records.
     states, bundles: by node, the files of its state and of its open bundles. marks: if sources can be idle, the
-    current combined watermarks, by their origin.
+    current combined watermarks, by their origin. outbox: by sink, what its target has to have
+    (`engine.runtime.outbox`).
     """
 
     epoch: int
@@ -141,6 +142,7 @@ class Checkpoint:
     states: Mapping[str, Sequence[Mapping[str, Any]]]
     bundles: Mapping[str, Sequence[str]]
     marks: Mapping[str, Json] = field(default_factory=dict)
+    outbox: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """The value as JSON text."""
@@ -160,6 +162,7 @@ class Live:
     epoch; None: as many as take a few seconds. checkpoint: where it continues; None: at the start. decisions: of a
     replayed run, instead of the clock. say: called with a node and a message about a source, once per message. name:
     the unique name of the run, by which a source identifies its resources for this run, from its first poll on.
+    writes: whether its sinks write to their targets. Only a run that a store keeps does: it has to know what is there.
     """
 
     control: Control = field(default_factory=Control)
@@ -169,3 +172,4 @@ class Live:
     decisions: Sequence[Decision] | None = None
     say: Callable[[str, str], None] = lambda node, sentence: None
     name: str = field(default_factory=lambda: uuid4().hex[:12])
+    writes: bool = False

@@ -9,6 +9,7 @@ late_rule      when a record is too late for it, and the consequences
 meaning        why it emitted a record, in words
 alternatives   operators with the same result for inputs that it does not accept
 preparations   operators that make such an input acceptable
+epoch_writer   where a sink writes, in a live run
 flink_sql      the same in Flink SQL
 """
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from engine.contract.batch_input import BatchInput
@@ -29,6 +31,7 @@ from engine.contract.parameters import Parameters
 from engine.contract.requirements import Offer
 from engine.contract.step import Step
 from engine.contract.table_call import table_call
+from engine.contract.target import EpochWriter
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.options import state_ttl_ms
 from engine.model.origin import Origin
@@ -199,6 +202,10 @@ class Operator(Parameters):
     def expiry(self, inputs: Sequence[InputPlan]) -> Expiry:
         """What frees its state; the default is for an operator whose windows end, and for one that keeps its state."""
         return Expiry.NEVER if self.late_rule() is None else Expiry.BY_WATERMARK
+
+    def epoch_writer(self, context: StepContext, run: str, folder: Path) -> EpochWriter | None:
+        """What writes a sink's records of a live run to a place outside. run: its unique name. Raises TargetError."""
+        return None
 
     def meaning(self, emission: Emission) -> Meaning:
         """Why the operator emitted a record. The default is for operators that process single records."""

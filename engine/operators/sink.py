@@ -4,6 +4,7 @@ Input: any changelog mode; insert-only for an append sink. Output: what the sink
 receives -U and +U; an upsert sink +U alone, unless a -U below it can stand without its +U (below a
 filter, or where an update can change the sink's key): there it receives -U, and deletes by it, as in Flink.
 If several rows of the input can share the sink's key, a materialising stage orders them first.
+Target: a live run can write the result to a place outside of the studio (`engine.writing`); off by default.
 State: none, or that of the stage (`engine.deduplication.upsert_materialize`).
 Source: Flink FlinkChangelogModeInferenceProgram.inferSinkRequiredTraits, analyzeUpsertMaterializeStrategy.
 """
@@ -12,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from enum import Enum
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from engine.contract.batch_input import BatchInput
@@ -25,23 +26,17 @@ from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext,
 from engine.contract.parameters import Columns, parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
+from engine.contract.target import EpochWriter, SinkMode, Writing
 from engine.deduplication.upsert_materialize import UpsertMaterializeKernel
 from engine.errors import PipelineError, PlanRejected
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, ChangelogMode, UpdateKind
 from engine.model.options import state_ttl_ms
 from engine.model.schema import Schema
 from engine.model.types import quote
+from engine.writing.targets import ParquetFolder, Target, WriteTo
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-class SinkMode(Enum):
-    """The changelog modes that a sink accepts."""
-
-    CHANGELOG = "changelog"
-    UPSERT = "upsert"
-    APPEND = "append"
 
 
 class Sink(Operator):
@@ -64,10 +59,41 @@ class Sink(Operator):
         "For an upsert sink: the columns that identify a row. Empty: the upsert key of its input.",
         default=(),
     )
+    write_to: WriteTo = parameter(
+        "Write to",
+        "A place outside of the studio to which live runs write as they go, each epoch once. All other runs, previews "
+        "and comparisons write nothing there.",
+        default=WriteTo.NOTHING,
+    )
+    writes: bool = parameter(
+        "Live runs write there",
+        "While this is off, nothing is written: it is off for tables of a script.",
+        default=False,
+        only=("parquet",),
+    )
+    folder: str = parameter(
+        "Folder",
+        "Relative to the pipeline's, or in a bucket: s3://BUCKET/FOLDER, gs://, abfss://. A run needs an empty one, "
+        "except for rows that are only added.",
+        default="",
+        only=("parquet",),
+    )
+    partition_by: Columns = parameter(
+        "Partition by",
+        "A folder for each value of these columns, as in Hive: day=2026-11-28.",
+        default=(),
+        only=("parquet",),
+    )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input unchanged. Raises PlanRejected if this sink does not accept it."""
         (input_,) = inputs
+        derived = self._derived(node, input_)
+        if (target := self._target) is not None:
+            target.check(self._writing(node, input_, "", Path()))
+        return derived
+
+    def _derived(self, node: str, input_: Derived) -> Derived:
         match self.mode:
             case SinkMode.CHANGELOG:
                 self._require_no_keys(node)
@@ -170,10 +196,31 @@ class Sink(Operator):
     def late_rule(self) -> None:
         """No record is ever too late."""
 
+    def epoch_writer(self, context: StepContext, run: str, folder: Path) -> EpochWriter | None:
+        """The writer of its target, if there is one that is switched on. Raises TargetError."""
+        if not self.writes or (target := self._target) is None:
+            return None
+        return target.writer(self._writing(context.node, context.inputs[0].derived, run, folder))
+
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The SELECT whose rows are inserted into the sink's table."""
         ((table, schema),) = inputs
         return f"SELECT {', '.join(map(quote, schema.names))} FROM {quote(table)}"
+
+    @property
+    def _target(self) -> Target | None:
+        match self.write_to:
+            case WriteTo.NOTHING:
+                return None
+            case WriteTo.PARQUET:
+                return ParquetFolder(self.folder, self.partition_by)
+            case _:
+                assert_never(self.write_to)
+
+    def _writing(self, node: str, input_: Derived, run: str, folder: Path) -> Writing:
+        key = self._key(node, input_) if self.mode is SinkMode.UPSERT else frozenset[str]()
+        in_order = tuple(name for name in input_.schema.names if name in key)
+        return Writing(node, run, input_.schema, self.mode, in_order, folder)
 
     def _require_no_keys(self, node: str) -> None:
         if self.keys:

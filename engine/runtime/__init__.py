@@ -4,6 +4,7 @@ arrivals      the events: sources read once, numbered, with their watermarks; bo
 edges         the data between steps: files of records, views of them, and the stateless steps computed on the way
 keyed         stateful steps: records distributed by key over tasks, sorted, and processed by kernels with keyed state
 mini_batch    bundles of records for stateful steps
+outbox        the records that a live run's sinks write to their targets
 epoch         one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
 steps         how the operators of a plan run on Spark, as values
 explain       the plan explained, and the kernel of each node
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -51,8 +52,9 @@ from engine.runtime.arrivals.intake import given_of, take_in
 from engine.runtime.arrivals.live import LiveEvents
 from engine.runtime.arrivals.units import BYTES, Unit
 from engine.runtime.edges.views import views_of
-from engine.runtime.epoch import EpochRunner, Kept, NodeOutput
+from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
+from engine.runtime.outbox import Outbox
 from engine.runtime.record_waits import Watched
 from engine.runtime.reports import Report
 from engine.spark.cancelling import cancellable
@@ -209,25 +211,31 @@ def _run_live(
     """Process incoming data epoch by epoch. False if the run was stopped."""
     views = views_of(plan)
     arriving = LiveEvents(plan, spark, folder, watched, live, progress, recorder, cancel)
-    recorder.begin(described(plan, 1, views))
+    run_plan = described(plan, 1, views)
+    recorder.begin(run_plan)
     runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched, arriving.can_be_idle, is_live=True)
     runner.go_on(arriving.kept())
-    arriving.sweep(runner.kept)
-    progress.phase = WAITING
-    # Closed whatever happens: the next attempt may connect to the same sources.
-    with closing(arriving.epochs()) as epochs:
-        for events in epochs:
+    with ExitStack() as stack:
+        outbox = Outbox.of(plan, run_plan.edges, folder, watched.files, live, progress, cancel, stack)
+        arriving.sweep(runner.kept.paths | outbox.paths)
+        if not outbox.begin():
+            return False
+        progress.phase = WAITING
+        # Closed whatever happens: the next attempt may connect to the same sources.
+        for events in stack.enter_context(closing(arriving.epochs())):
             output = _run_epoch(runner, events, recorder, progress, cancel)
             _check_cancelled(cancel)
             progress.phase = "keeping the changelogs"
-            checkpoint = arriving.checkpoint(events, runner.kept)
-            kept_here = brought(watched.files, replace(output, decision=arriving.decision, checkpoint=checkpoint))
-            recorder.commit(kept_here)
+            outbox.take(output)
+            checkpoint = arriving.checkpoint(events, runner.kept, outbox)
+            recorder.commit(brought(watched.files, replace(output, decision=arriving.decision, checkpoint=checkpoint)))
             progress.epochs = events.number + 1
+            if not outbox.deliver():
+                return False
             progress.phase = WAITING
-            arriving.sweep(runner.kept)
+            arriving.sweep(runner.kept.paths)
     if not arriving.was_stopped:
-        arriving.sweep(Kept({}, {}))
+        arriving.sweep(frozenset())
     return not arriving.was_stopped
 
 

@@ -15,11 +15,12 @@ from typing import Any, Final, NamedTuple
 
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
+from engine.contract.target import SinkMode
 from engine.contract.unread import Unread
 from engine.errors import StudioError
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.operators.deduplicate import Deduplicate, FirstRow, Keep
-from engine.operators.sink import Sink, SinkMode
+from engine.operators.sink import Sink
 from engine.planner import plan
 from engine.planner.derive import DerivedNode, derive
 from engine.reading.flink_table import literal

@@ -117,8 +117,20 @@ class Topic(Whole):
         self._brokers.send("events", *rows)
 
 
-def pipeline(source: tuple[str, dict[str, Any]], *, has_window: bool) -> dict[str, Any]:
-    """Words with a key, a value and a time, some of them late."""
+class Target(Protocol):
+    """A place outside of the store to which two sinks write: `best` its changelog, `rows` a table by the key k."""
+
+    def sinks(self, folder: Path) -> Mapping[str, dict[str, Any]]:
+        """Their parameters."""
+
+    def written(self, folder: Path) -> tuple[list[tuple[Any, ...]], set[tuple[Any, ...]]]:
+        """What is there: the changelog of `best` in order, (kind, k, n, total); the rows of `rows`, (k, n)."""
+
+
+def pipeline(
+    source: tuple[str, dict[str, Any]], *, has_window: bool, sinks: Mapping[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """Words with a key, a value and a time, some of them late. sinks: the parameters of some."""
     count = {"function": "COUNT", "name": "n"}
     total = {"function": "SUM", "argument": "v", "name": "total"}
     operator, parameters = source
@@ -132,7 +144,7 @@ def pipeline(source: tuple[str, dict[str, Any]], *, has_window: bool) -> dict[st
         ("totals", "aggregate", {"group_by": ["k"], "aggregates": [total]}),
         ("joined", "join", keys),
         ("top", "topn", {"partition_by": [], "order_by": ordered, "rank_end": 3}),
-        ("best", "sink", {}),
+        ("best", "sink", sinks.get("best", {})),
     ]
     wires = [
         ("events", "counts", "in"),
@@ -142,6 +154,9 @@ def pipeline(source: tuple[str, dict[str, Any]], *, has_window: bool) -> dict[st
         ("joined", "top", "in"),
         ("top", "best", "in"),
     ]
+    if "rows" in sinks:
+        nodes.append(("rows", "sink", sinks["rows"]))
+        wires.append(("counts", "rows", "in"))
     if has_window:
         nodes += [("windows", "window_aggregate", window), ("fired", "sink", {})]
         wires += [("events", "windows", "in"), ("windows", "fired", "in")]
@@ -163,6 +178,7 @@ class Killing:
     engine: str
     on_spark: bool
     feed: Feed | None = None
+    target: Target | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     chance: random.Random = field(init=False)
     text: str = field(default="", init=False)
@@ -172,7 +188,8 @@ class Killing:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
         self._feed = self.feed or Files(self.chance)
-        made = pipeline(self._feed.source(self.folder), has_window=not self._feed.is_changelog)
+        sinks = {} if self.target is None else self.target.sinks(self.folder)
+        made = pipeline(self._feed.source(self.folder), has_window=not self._feed.is_changelog, sinks=sinks)
         (self.folder / "pipeline.json").write_text(json.dumps({**made, "options": dict(self.options)}))
         self.lines = self._lines()
         self.append(40)
@@ -232,7 +249,21 @@ class Killing:
         assert live["_late"] or self._feed.is_changelog
         assert set(live) == set(other)
         assert live["_expired"] or not self.options
-        return [name for name in sorted(live) if live[name] != other[name]]
+        different = [name for name in sorted(live) if live[name] != other[name]]
+        return different if self.target is None else different + self._unwritten(self.target)
+
+    def _unwritten(self, target: Target) -> list[str]:
+        """The sinks whose target differs from the store."""
+        changelog, rows = target.written(self.folder)
+        with duckdb.connect(str(self._store), read_only=True) as connection:
+            best = connection.execute(
+                "SELECT kind::VARCHAR, b.* EXCLUDE (seq, step, kind) FROM run_1.best b ORDER BY seq, step"
+            )
+            is_best = best.fetchall() == changelog
+            [(last,)] = connection.execute("SELECT max(last_seq) FROM run_epochs").fetchall()
+            now = connection.execute(f'SELECT k, n FROM run_1."rows as of"({last})').fetchall()
+        assert changelog
+        return ["what best wrote"] * (not is_best) + ["what rows wrote"] * (set(now) != rows or len(now) != len(rows))
 
     def leftovers(self) -> list[str]:
         """What the run has left beside its store, but for what it has received."""

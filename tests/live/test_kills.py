@@ -15,6 +15,7 @@ from tests.engine.sources.kafka_cluster import cluster
 from tests.engine.sources.postgres_server import server
 from tests.live.killing import Killing, Posted, Topic
 from tests.live.postgres_table import Table
+from tests.live.written import ParquetFolders
 
 
 def test_a_process_that_is_killed_again_and_again_loses_nothing_and_says_nothing_twice(
@@ -25,6 +26,16 @@ def test_a_process_that_is_killed_again_and_again_loses_nothing_and_says_nothing
         killing.kill(killing.chance.uniform(0.05, 2.5))
     killing.end()
     assert killing.differences() == []
+
+
+def test_what_a_run_writes_is_there_once_after_kills(spark: SparkSession, tmp_path: Path) -> None:
+    killing = Killing(tmp_path, seed=5, engine="local[2]", on_spark=False, target=ParquetFolders())
+    for _ in range(3):
+        killing.kill(killing.chance.uniform(0.05, 1.5), after_epoch=True)
+    killing.end()
+    assert killing.epochs > 3
+    assert killing.differences() == []
+    assert killing.leftovers() == []
 
 
 def test_what_was_posted_and_what_came_from_a_topic_is_there_once_after_kills(

@@ -100,7 +100,7 @@ class RunManager:
             if live is not None:
                 begun = self._store.runs.live(run.run_id)
                 assert begun is not None
-                live.name = begun.name
+                live.name, live.writes = begun.name, True
             progress = Progress(epochs=epochs or 1, phase=waiting_for(engine.name))
             self._begin(run, pipeline, epochs, engine, master, place, progress, live)
         return run.run_id
@@ -121,7 +121,7 @@ class RunManager:
             going_on = [job for job in self.going_on() if job.run_id != run_id]
             check_limits(self._store, going_on, run.made_by, engine)
             checkpoint = Checkpoint.from_json(begun.checkpoint) if begun.checkpoint else None
-            live = Live(Control(), begun.interval_ms, begun.records, checkpoint, name=begun.name)
+            live = Live(Control(), begun.interval_ms, begun.records, checkpoint, name=begun.name, writes=True)
             progress = Progress(epochs=run.epochs, phase="resuming")
             pipeline, place = Pipeline.from_json(run.document), Path(begun.folder)
             # Nothing may fail between this and the queue: the run would be running in the store, and nowhere else.

@@ -30,6 +30,10 @@ class BucketError(OSError):
     """A bucket, or an object in it, that cannot be read or written: the sentence says what to do."""
 
 
+class BucketAway(BucketError):
+    """A bucket whose store does not answer, or not properly; it may come back."""
+
+
 class _Store(NamedTuple):
     """A kind of object store. renew: the credentials to set."""
 
@@ -100,6 +104,11 @@ _STORES: Final = {
     **dict.fromkeys(("gs", "gcs"), _Store("Google Cloud Storage", "GOOGLE_APPLICATION_CREDENTIALS", _gcs)),
     **dict.fromkeys(("abfs", "abfss"), _Store("Azure", "AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN", _azure)),
 }
+_UNREACHED: Final = (
+    "{title} cannot be reached, or broke the connection; check the network and the address, and try again"
+)
+_UNANSWERED: Final = "{title} did not answer properly; try again later"
+_AWAY: Final = (_UNREACHED, _UNANSWERED)
 # What the clients say, with its meaning: the first that fits.
 _MEANINGS: Final = (
     (
@@ -126,11 +135,11 @@ _MEANINGS: Final = (
     ),
     (
         r"NETWORK_CONNECTION|curlCode|CURL error|new connection|resolve host|timed? ?out|USER_CANCELLED",
-        "{title} cannot be reached, or broke the connection; check the network and the address, and try again",
+        _UNREACHED,
     ),
     (
         r"SLOW_DOWN|SlowDown|\b50[0-4]\b|Unavailable|ServerBusy|Internal",
-        "{title} did not answer properly; try again later",
+        _UNANSWERED,
     ),
     (
         r"does not exist|NOT_FOUND|Not Found|\b404\b|No such file",
@@ -172,8 +181,9 @@ def told(uri: str) -> Iterator[None]:
     except (OSError, pa.ArrowException) as error:
         if not is_bucket(uri):
             raise
-        message = f"{without_secret(uri)}: {_meaning(uri, _reason(uri, str(error)))}."
-        raise BucketError(message) from error
+        reason, is_away = _meaning(uri, _reason(uri, str(error)))
+        message = f"{without_secret(uri)}: {reason}."
+        raise (BucketAway if is_away else BucketError)(message) from error
 
 
 def without_secret(uri: str) -> str:
@@ -195,12 +205,13 @@ def _reason(uri: str, said: str) -> str:
     return said
 
 
-def _meaning(uri: str, said: str) -> str:
+def _meaning(uri: str, said: str) -> tuple[str, bool]:
+    """What an answer means, and whether the store may answer otherwise later."""
     store = _STORES[uri.partition("://")[0].lower()]
     for sign, meaning in _MEANINGS:
         if re.search(sign, said, re.IGNORECASE):
-            return meaning.format(title=store.title, renew=store.renew)
-    return re.sub(r"\s+", " ", said)[:300].rstrip(". ")
+            return meaning.format(title=store.title, renew=store.renew), meaning in _AWAY
+    return re.sub(r"\s+", " ", said)[:300].rstrip(". "), False
 
 
 def _endpoint(url: str, variable: str) -> dict[str, str]:

@@ -32,6 +32,7 @@ from engine.runtime.arrivals.intake import Given, take_in
 from engine.runtime.arrivals.state import ArrivalState
 from engine.runtime.epoch import Kept
 from engine.runtime.keyed.states import StateFile
+from engine.runtime.outbox import Outbox
 from engine.runtime.record_waits import Watched
 from engine.runtime.steps import step_of
 from engine.spark.workspace import Workspace
@@ -125,7 +126,7 @@ class LiveEvents:
             self._live.control.stepped()
             self._note(time.monotonic() - began)
 
-    def checkpoint(self, events: EpochEvents, kept: Kept) -> str:
+    def checkpoint(self, events: EpochEvents, kept: Kept, outbox: Outbox) -> str:
         """The state that the run needs to continue after this epoch. Its files are on disk."""
         states = {
             node: [{**asdict(file), "path": self._run.inside(file.path)} for file in files]
@@ -133,12 +134,15 @@ class LiveEvents:
         }
         bundles = {node: [self._run.inside(path) for path in paths] for node, paths in kept.bundles.items()}
         # Spark does not sync files: the store must not name a file that a power failure would lose.
-        self._watched.files.sync(kept.paths - self._synced)
-        self._synced = kept.paths
+        needed = kept.paths | outbox.paths
+        self._watched.files.sync(needed - self._synced)
+        self._synced = needed
         after = events.ingested.after
         known = after.to_json()
         marks = {name: standing.to_json() for name, standing in kept.marks.items()}
-        return Checkpoint(events.number, known, self._positions, self._ended, states, bundles, marks).to_json()
+        return Checkpoint(
+            events.number, known, self._positions, self._ended, states, bundles, marks, outbox.to_json()
+        ).to_json()
 
     def kept(self) -> Kept:
         """The state files with which the run continues."""
@@ -155,10 +159,10 @@ class LiveEvents:
             {name: Standing.from_json(mark) for name, mark in begun.marks.items()},
         )
 
-    def sweep(self, kept: Kept) -> None:
-        """Delete the run's files that its last epoch does not name, and those of failed attempts."""
+    def sweep(self, needed: frozenset[str]) -> None:
+        """Delete the run's files but those that are still needed, also those of failed attempts."""
         self._watched.files.forget()
-        self._watched.files.sweep(kept.paths)
+        self._watched.files.sweep(needed)
 
     @property
     def _run(self) -> Workspace:

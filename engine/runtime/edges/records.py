@@ -11,7 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.columnar.paths import longer
-from engine.contract.frames import KIND, PLACE, SEQ, STEP, TOP, UNIT, changelog_ddl, ddl, watermarks_ddl
+from engine.contract.frames import (
+    KIND,
+    PLACE,
+    SEQ,
+    STEP,
+    TOP,
+    UNIT,
+    changelog_ddl,
+    changelog_schema,
+    ddl,
+    watermarks_ddl,
+)
 from engine.contract.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView
 from engine.model.changelog import APPEND, INSERT
 from engine.model.schema import Schema
@@ -21,6 +32,7 @@ from engine.spark.workspace import Workspace
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+Output = tuple[str, str]
 Records = TypeVar("Records", pa.RecordBatch, pa.Table)
 
 # A longer list of numbers in the query costs more than a join with them.
@@ -161,6 +173,30 @@ def records_of(info: EdgeInfo, files: tuple[EdgeFile, ...]) -> EdgeRecords:
         return EdgeRecords(info.schema, files, 0)
     kind = INSERT if info.mode == str(APPEND) else None
     return EdgeRecords(info.schema, files, 0, kind=kind, step=b"", is_cut=True)
+
+
+def base_of(edges: Mapping[Output, EdgeInfo], edge: Output) -> Output:
+    """The edge whose files have the records of an edge: itself, if it is no view."""
+    view = edges[edge].view
+    return edge if view is None else base_of(edges, (view.node, view.port))
+
+
+def seen_through(edges: Mapping[Output, EdgeInfo], edge: Output, files: tuple[EdgeFile, ...]) -> EdgeRecords:
+    """An edge's records in one epoch. files: of its base. Their number is unknown."""
+    info = edges[edge]
+    if info.view is None:
+        return records_of(info, files)
+    return seen_through(edges, (info.view.node, info.view.port), files).seen_as(info.view, info.schema)
+
+
+def in_order(records: EdgeRecords, workspace: Workspace, names: Sequence[str]) -> pa.Table:
+    """Some columns of the records, SEQ and STEP among them, sorted by position."""
+    batches = [batch for file in records.files for batch in records.batches(workspace, file, names) if len(batch)]
+    if not batches:
+        schema = changelog_schema(records.schema)
+        return schema.empty_table().select(list(names))
+    whole = pa.Table.from_batches(batches)
+    return whole.take(pc.sort_indices(whole, [(SEQ, "ascending"), (STEP, "ascending")]))
 
 
 def numbered(spark: SparkSession, read: DataFrame, files: Sequence[EdgeFile]) -> DataFrame:

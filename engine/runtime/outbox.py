@@ -1,0 +1,175 @@
+"""The records that live runs write to the targets of their sinks: they wait in the run's files until they are there.
+
+An epoch's checkpoint names the files that each sink has to write. They are kept until its target has the epoch: the
+next epoch begins then. If the process ends before, the run that goes on asks the target whether it has the epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from engine.contract.cancel import Cancel
+from engine.contract.frames import POSITION
+from engine.contract.live import Live, Wish
+from engine.contract.operator import OUT, Operator
+from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, Progress
+from engine.contract.target import EpochWriter, Unreachable
+from engine.errors import TargetError
+from engine.planner import Plan
+from engine.runtime.edges.records import base_of, in_order, seen_through
+from engine.spark.run_files import RunFiles
+from engine.spark.workspace import Workspace
+
+_FIRST_WAIT_S: Final = 0.5
+_LONGEST_WAIT_S: Final = 30.0
+_LOOK_S: Final = 0.2
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What the target of a sink has to have: the epoch, after an earlier one, with records in these files.
+
+    Of epochs without records a target is told nothing. files: none if they are there. -1: there is no such epoch.
+    """
+
+    epoch: int = -1
+    after: int = -1
+    files: tuple[EdgeFile, ...] = ()
+
+
+@dataclass
+class Outbox:
+    """The targets of a live run's sinks. edges: of the run. pending: by sink."""
+
+    edges: Mapping[tuple[str, str], EdgeInfo]
+    writers: Mapping[str, EpochWriter]
+    live: Live
+    files: RunFiles
+    progress: Progress
+    cancel: Cancel
+    pending: dict[str, Pending] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        edges: Sequence[EdgeInfo],
+        folder: Path,
+        files: RunFiles,
+        live: Live,
+        progress: Progress,
+        cancel: Cancel,
+        stack: ExitStack,
+    ) -> Outbox:
+        """The targets that the sinks of a plan name, if the run writes. stack: closes them. Raises TargetError."""
+        writers = {}
+        for node in plan.nodes if live.writes else ():
+            if isinstance(node.operator, Operator):
+                writer = node.operator.epoch_writer(plan.context(node), live.name, folder)
+                if writer is not None:
+                    stack.callback(writer.close)
+                    writers[node.id] = writer
+        known = {} if live.checkpoint is None else live.checkpoint.outbox
+        run = files.workspace.around
+        pending = {name: _pending(known.get(name), run) for name in writers}
+        known_edges = {(one.node, one.port): one for one in edges}
+        return cls(known_edges, writers, live, files, progress, cancel, pending)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files that are not in their targets yet."""
+        return frozenset(file.path for one in self.pending.values() for file in one.files)
+
+    def to_json(self) -> dict[str, Any]:
+        """For a checkpoint, with paths relative to the folder of the run."""
+        run = self.files.workspace.around
+
+        def inside(file: EdgeFile) -> dict[str, Any]:
+            return asdict(replace(file, path=run.inside(file.path)))
+
+        return {name: {**asdict(one), "files": list(map(inside, one.files))} for name, one in self.pending.items()}
+
+    def take(self, output: EpochOutput) -> None:
+        """Note what an epoch has for each sink."""
+        for name, before in self.pending.items():
+            files = output.edges.get(base_of(self.edges, (name, OUT)), ())
+            self.pending[name] = Pending(output.epoch, before.epoch, files) if files else before
+
+    def begin(self) -> bool:
+        """Connect to the targets, and write what the last epoch left; False if the run was stopped meanwhile."""
+        return all(self._patiently(name, self._begin) for name in self.writers)
+
+    def deliver(self) -> bool:
+        """Write the epoch to all targets; False if the run was stopped meanwhile."""
+        return all(self._patiently(name, self._write) for name in self.writers)
+
+    def _begin(self, name: str) -> None:
+        writer, wanted = self.writers[name], self.pending[name]
+        last = writer.last()
+        there = -1 if last is None else last
+        if there == wanted.epoch:
+            self.pending[name] = replace(wanted, files=())
+        elif there == wanted.after and wanted.files:
+            self._write(name)
+        else:
+            raise TargetError(_other_end(writer.place, there, wanted.epoch), name)
+
+    def _write(self, name: str) -> None:
+        wanted = self.pending[name]
+        if wanted.files:
+            self.progress.phase = f"writing to {self.writers[name].place}"
+            self.writers[name].write(wanted.epoch, self._records(name, wanted.files))
+            self.pending[name] = replace(wanted, files=())
+
+    def _records(self, name: str, files: Sequence[EdgeFile]) -> pa.Table:
+        """The records of an epoch, in order."""
+        here = self.files.bring(file.path for file in files)
+        local = tuple(replace(file, path=str(here[file.path])) for file in files)
+        records = seen_through(self.edges, (name, OUT), local)
+        return in_order(records, Workspace(""), (*POSITION, *records.schema.names))
+
+    def _patiently(self, name: str, act: Any) -> bool:
+        """Try until the target answers; False if the run is stopped first."""
+        wait_s = _FIRST_WAIT_S
+        while True:
+            try:
+                act(name)
+            except Unreachable as error:
+                sentence = str(error)
+            else:
+                return True
+            self.live.say(name, f"{sentence} The run waits.")
+            self.progress.phase = f"waiting: {sentence}"
+            waited_s = 0.0
+            while waited_s < wait_s:
+                if self.cancel.wait(_LOOK_S):
+                    raise self.cancel.error()
+                if self.live.control.wish is Wish.STOP:
+                    return False
+                waited_s += _LOOK_S
+            wait_s = min(_LONGEST_WAIT_S, 2 * wait_s)
+
+
+def _pending(known: Mapping[str, Any] | None, run: Workspace) -> Pending:
+    if known is None:
+        return Pending()
+    files = (EdgeFile(**{**file, "path": run.place(file["path"])}) for file in known["files"])
+    return Pending(known["epoch"], known["after"], tuple(files))
+
+
+def _other_end(place: str, there: int, wanted: int) -> str:
+    """Why a target does not continue the run."""
+    if there > wanted:
+        known = f"only epochs up to {wanted}" if wanted >= 0 else "none of them"
+        return (
+            f"{place} has epochs of this run up to {there}, but the store has {known}: the run went on from another "
+            "copy of the store. Start a new run, into another place."
+        )
+    known = f"epochs only up to {there}" if there >= 0 else "no epoch"
+    return f"{place} has {known} of this run, which wrote epoch {wanted} there: something was removed. Start a new run."

@@ -1,0 +1,10 @@
+"""How a live run writes the result of a sink to a place outside of the studio, epoch by epoch.
+
+targets         what a sink can name, with its parameters
+allowed         where the live runs of a shared studio may write
+last_per_key    the last change of each key in an epoch
+folders         folders of this machine and of buckets
+parquet         Parquet files and manifests in a folder: a changelog, or a table by key
+
+`engine.contract.target` has the protocol; `engine.runtime.outbox` calls it.
+"""

@@ -1,0 +1,112 @@
+"""Folders that live runs write into: of this machine, of a file system with a URI, of a bucket.
+
+A file appears as a whole: in a bucket when its object is complete, elsewhere when it is renamed. What it is called and
+has in it follows from the epoch, so that a second attempt writes the same file again.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import pyarrow as pa
+
+from engine.contract.target import Unreachable
+from engine.errors import TargetError
+from engine.reading.files.buckets import BucketAway, is_bucket, told, without_secret
+from engine.reading.files.storage import file_system
+
+_PART: Final = ".part"
+
+
+class Folder:
+    """A folder. Raises TargetError with the node and what to do, and Unreachable."""
+
+    def __init__(self, path: str, node: str) -> None:
+        self.path = path
+        self.shown = without_secret(path)
+        self._node = node
+        with self._said():
+            self._system, self._inside = file_system(self.path)
+
+    def put(self, name: str, content: bytes | pa.Buffer) -> None:
+        """Write a file, or replace it."""
+        place = self._place(name)
+        with self._said():
+            if is_bucket(self.path):
+                with self._system.open_output_stream(place) as stream:
+                    stream.write(content)
+                return
+            self._system.create_dir(place.rpartition("/")[0], recursive=True)
+            with self._system.open_output_stream(place + _PART) as stream:
+                stream.write(content)
+            self._sync(place + _PART)
+            self._system.move(place + _PART, place)
+            self._sync(place.rpartition("/")[0])
+
+    def get(self, name: str) -> bytes:
+        """The content of a file."""
+        with self._said(), self._system.open_input_file(self._place(name)) as stream:
+            return bytes(stream.read())
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the files and folders in one of its folders; none if there is no such folder."""
+        from pyarrow.fs import FileSelector
+
+        with self._said():
+            found = self._system.get_file_info(FileSelector(self._place(folder), allow_not_found=True))
+        return sorted(each.base_name for each in found if not each.base_name.endswith(_PART))
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Delete files, some of which may be gone already."""
+        from pyarrow.fs import FileType
+
+        with self._said():
+            for found in self._system.get_file_info([self._place(name) for name in names]):
+                if found.type == FileType.File:
+                    self._system.delete_file(found.path)
+
+    def _place(self, name: str) -> str:
+        return f"{self._inside.rstrip('/')}/{name}"
+
+    def _sync(self, place: str) -> None:
+        """A file or folder of this machine survives a power failure from now on."""
+        if self._system.type_name != "local":
+            return
+        handle = os.open(place, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """Errors as sentences."""
+        try:
+            with told(self.path):
+                yield
+        except BucketAway as error:
+            raise Unreachable(str(error)) from error
+        except (OSError, pa.ArrowException) as error:
+            raise TargetError(self._sentence(error), self._node, "folder") from error
+
+    def _sentence(self, error: Exception) -> str:
+        if is_bucket(self.path):
+            return str(error)
+        match error.errno if isinstance(error, OSError) else None:
+            case errno.ENOSPC | errno.EDQUOT:
+                reason = "there is no room left. Make room there, and resume the run"
+            case errno.EACCES | errno.EPERM | errno.EROFS:
+                reason = "the user of the studio may not write there. Allow it, or choose another folder"
+            case errno.ENOTDIR | errno.EEXIST:
+                reason = "a part of this path is a file. Choose another folder"
+            case _:
+                reason = str(_without_system(error)).strip().rstrip(".")[:300]
+        return f"cannot write into {self.shown}: {reason}."
+
+
+def _without_system(error: Any) -> Any:
+    return getattr(error, "strerror", None) or error

@@ -1,0 +1,77 @@
+"""The targets that a sink can name: what each takes, and its writer.
+
+A target is a value of parameters; what it needs to write is loaded when a live run begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Protocol
+
+from engine.contract.target import EpochWriter, SinkMode, Writing
+from engine.errors import PipelineError
+from engine.model.types import BOOLEAN, DATE, INTEGERS, STRING
+from engine.reading.files.storage import is_uri
+from engine.writing.allowed import require_folder
+
+
+class WriteTo(Enum):
+    """The kinds of targets."""
+
+    NOTHING = "nothing"
+    PARQUET = "parquet"
+
+
+class Target(Protocol):
+    """A place outside of the studio for the records of a sink."""
+
+    def check(self, writing: Writing) -> None:
+        """Raise PipelineError for parameters that are missing or do not fit the sink."""
+
+    def writer(self, writing: Writing) -> EpochWriter:
+        """What writes there. Raises TargetError."""
+
+
+@dataclass(frozen=True)
+class ParquetFolder:
+    """Parquet files in a folder or a bucket (`engine.writing.parquet`)."""
+
+    folder: str
+    partition_by: tuple[str, ...]
+
+    def check(self, writing: Writing) -> None:
+        """Partitions are of columns whose values are names of folders; of a table by key, of its key."""
+        node = writing.node
+        if not self.folder.strip():
+            message = "folder: name a folder, relative to the pipeline's, or in a bucket: s3://BUCKET/FOLDER."
+            raise PipelineError(message, node, "folder")
+        for name in self.partition_by:
+            column = writing.schema.column(name, node, "partition_by")
+            if column.type not in (*INTEGERS, STRING, DATE, BOOLEAN):
+                message = (
+                    f"partition_by: {name} is {column.type.flink}, and folders are named by whole numbers, texts, "
+                    "dates and truth values. Cast it, for example to a DATE."
+                )
+                raise PipelineError(message, node, "partition_by")
+            if writing.mode is SinkMode.UPSERT and name not in writing.key:
+                message = (
+                    f"partition_by: {name} is no key column, so that an update could move a row to another partition. "
+                    f"Choose from {', '.join(writing.key) or 'no column'}."
+                )
+                raise PipelineError(message, node, "partition_by")
+        if len(self.partition_by) == len(writing.schema):
+            message = "partition_by: no column is left for the files. Choose fewer."
+            raise PipelineError(message, node, "partition_by")
+
+    def writer(self, writing: Writing) -> EpochWriter:
+        """Of Parquet."""
+        from engine.writing.parquet import ParquetWriter
+
+        require_folder(self._place(writing.folder), writing.node)
+        return ParquetWriter(writing, str(self._place(writing.folder)), self.partition_by)
+
+    def _place(self, base: Path) -> Path | str:
+        folder = self.folder.strip()
+        return folder.rstrip("/") if is_uri(folder) else (base / folder).absolute()
