@@ -14,9 +14,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Final
 
+from engine.contract.parameters import parameter
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.types import Type
 from engine.reading.documents.envelopes import Change, EnvelopeFile, unknown
+from engine.reading.documents.json_sample import Infer
 from engine.reading.documents.json_scan import NoChange
 from engine.reading.typed.inference import infer_text
 
@@ -51,10 +53,12 @@ class CanalJson(EnvelopeFile):
         parts = (envelope.get("data"), envelope.get("old"))
         return [row for part in parts if isinstance(part, list) for row in part]
 
-    @staticmethod
-    def infer(values: Iterable[Any]) -> Type:
-        """The type of a column of strings."""
-        return infer_text(each if isinstance(each, str | None) else json.dumps(each) for each in values)
+    nested_types: bool = parameter(default=False, hidden=True)
+
+    @property
+    def infer(self) -> Infer:
+        """That of a column of strings."""
+        return _infer_strings
 
     @staticmethod
     def changes_of(envelope: dict[str, Any]) -> Sequence[Change]:
@@ -78,6 +82,10 @@ class CanalJson(EnvelopeFile):
             # A field with null in `old` was null before.
             changes += [(UPDATE_BEFORE, {**row, **fields}), (UPDATE_AFTER, row)]
         return changes
+
+
+def _infer_strings(values: Iterable[Any]) -> Type:
+    return infer_text(each if isinstance(each, str | None) else json.dumps(each) for each in values)
 
 
 def _rows(value: Any) -> list[dict[str, Any]] | None:

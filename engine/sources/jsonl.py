@@ -4,7 +4,7 @@ Input: UTF-8, plain or .gz/.bz2. Blank lines are skipped; a missing key is null.
 after the sample is left out unless it is in `types`.
 Output: insert-only, or with the kinds of `kind_column`, in the order of the lines. An unreadable line is rejected
 with file, line and reason. Types are inferred from the first `sample_rows` lines
-(`engine.reading.typed.inference`); a nested object is a JSON string, or a ROW if `types` declares one.
+(`engine.reading.typed.inference`, `engine.reading.documents.shapes`).
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
 from engine.model.types import STRING
-from engine.reading.documents.json_sample import ENDINGS, columns_of, itself
+from engine.reading.documents.json_sample import ENDINGS, SampledJson, columns_of, itself
 from engine.reading.documents.json_scan import JsonReader
-from engine.reading.files.source import RowFile, SampleRows, TextFiles
+from engine.reading.files.source import RowFile, TextFiles
 from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of
-from engine.reading.typed.inference import infer_json
 from engine.reading.typed.typed_rows import RowTypes
 
 
-class JsonLines(TextFiles, RowFile):
+class JsonLines(SampledJson, TextFiles, RowFile):
     """JSON Lines files."""
 
     operator: ClassVar[str] = "jsonl"
@@ -35,17 +34,10 @@ class JsonLines(TextFiles, RowFile):
     endings: ClassVar[tuple[str, ...]] = ENDINGS
     opens = endings
 
-    sample_rows: SampleRows = 1000
-
-    @property
-    def sampled(self) -> int:
-        """The number of rows for type inference."""
-        return self.sample_rows
-
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the sample, in the order in which the keys appear."""
         files = self.files(node, folder)
-        columns = self.fixed(columns_of(files, self.sample_rows, self.types, node, itself, infer_json))
+        columns = self.fixed(columns_of(files, self.sample_rows, self.types, node, itself, self.infer))
         if not columns:
             message = f"{self.path} has no JSON object in its first lines; write one per line, or set types."
             raise SourceError(message, node, "path")

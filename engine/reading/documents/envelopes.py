@@ -8,17 +8,15 @@ Lines that contain only `null` are tombstones and are skipped, as Flink skips em
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from engine.contract.derived import Derived
-from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Schema
-from engine.model.types import Type
-from engine.reading.documents.json_sample import ENDINGS, columns_of
+from engine.reading.documents.json_sample import ENDINGS, SampledJson, columns_of
 from engine.reading.documents.json_scan import EnvelopeReader
 from engine.reading.documents.nested import text_of
 from engine.reading.files.source import TextFiles
@@ -26,7 +24,6 @@ from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of
 from engine.reading.flink_table import create_table
 from engine.reading.typed.columns import derive_source
-from engine.reading.typed.inference import infer_json
 from engine.reading.typed.typed_rows import RowTypes
 
 _SAID_CHARS: Final = 40
@@ -35,20 +32,12 @@ Change = tuple[int, dict[str, Any]]
 """A kind and its row; the values of the row's fields are JSON."""
 
 
-class EnvelopeFile(TextFiles):
+class EnvelopeFile(SampledJson, TextFiles):
     """A source over files of envelopes, one per line."""
 
     endings: ClassVar[tuple[str, ...]] = ENDINGS
     format: ClassVar[str]
     """Flink's name of the format."""
-
-    sample_rows: int = parameter(
-        "Rows for type inference",
-        "The number of lines that are read to infer the types.",
-        default=1000,
-        ge=1,
-        le=100_000,
-    )
 
     @staticmethod
     @abstractmethod
@@ -56,19 +45,9 @@ class EnvelopeFile(TextFiles):
         """The rows in an envelope of the sample."""
 
     @staticmethod
-    def infer(values: Iterable[Any]) -> Type:
-        """A column's type."""
-        return infer_json(values)
-
-    @staticmethod
     @abstractmethod
     def changes_of(envelope: dict[str, Any]) -> Sequence[Change]:
         """The records of an envelope. Raises NoChange."""
-
-    @property
-    def sampled(self) -> int:
-        """The rows to infer types from."""
-        return self.sample_rows
 
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the rows in the sample, plus the columns that only `types` names."""

@@ -1,4 +1,8 @@
-"""The columns of JSON Lines, inferred from a sample of the lines."""
+"""The columns of JSON Lines, inferred from a sample of the lines.
+
+A nested value is a ROW, an ARRAY or a MAP (`engine.reading.documents.shapes`) where a source says so; documents written
+before sources did have its JSON as a STRING.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,49 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+from engine.contract.parameters import Parameters, parameter
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
 from engine.model.types import Type
+from engine.reading.documents.shapes import infer_nested
 from engine.reading.files.input_files import InputFile, opened, raw_lines
+from engine.reading.files.source import SampleRows
 from engine.reading.typed.columns import check_names, column_of
+from engine.reading.typed.inference import infer_json
 
 ENDINGS: Final = (".jsonl", ".ndjson", ".json")
+
+Infer = Callable[[Iterable[Any]], Type]
+"""A column's type from its values."""
+
+
+class SampledJson(Parameters):
+    """What sources of JSON Lines have in common: their types are inferred from a sample."""
+
+    sample_rows: SampleRows = 1000
+    nested_types: bool = parameter(
+        "Nested values have types",
+        "An object is a ROW, whose fields can be chosen as customer.city, or a MAP, if its keys differ from row to "
+        "row; a list is an ARRAY. Otherwise they are their JSON, as a STRING.",
+        default=False,
+        start=True,
+        last=True,
+    )
+
+    @property
+    def sampled(self) -> int:
+        """The number of rows for type inference."""
+        return self.sample_rows
+
+    @classmethod
+    def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:
+        """The path, with types for nested values."""
+        return {"path": path, "nested_types": True}
+
+    @property
+    def infer(self) -> Infer:
+        """How a column's type is inferred."""
+        return infer_nested if self.nested_types else infer_json
 
 
 def columns_of(
@@ -23,7 +63,7 @@ def columns_of(
     types: Mapping[str, str],
     node: str,
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
-    infer: Callable[[Iterable[Any]], Type],
+    infer: Infer,
 ) -> tuple[Column, ...]:
     """The columns in the sample, in the order in which the keys appear, then the columns that only `types` names.
 
@@ -43,22 +83,27 @@ def _sampled(
     sample_rows: int,
     node: str,
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
-    infer: Callable[[Iterable[Any]], Type],
+    infer: Infer,
 ) -> tuple[Column, ...]:
     """Names and inferred types. For the cache, a changed file is a different file."""
-    objects: list[dict[str, Any]] = []
-    for file in files:
-        with opened(file, node) as stream:
-            for line in islice(raw_lines(stream), sample_rows - len(objects)):
-                if (value := object_in(line)) is not None:
-                    objects.append(value)
-    found = columns_in(objects, rows_of, infer)
+    found = columns_in(objects_of(files, sample_rows, node), rows_of, infer)
     if found:
         try:
             check_names([column.name for column in found], node, f"keys in {files[0].name}")
         except PipelineError as error:
             raise SourceError(error.sentence, node, "path") from error
     return found
+
+
+def objects_of(files: tuple[InputFile, ...], lines: int, node: str) -> list[dict[str, Any]]:
+    """The objects in the first lines of the files. Raises SourceError."""
+    objects: list[dict[str, Any]] = []
+    for file in files:
+        with opened(file, node) as stream:
+            for line in islice(raw_lines(stream), lines - len(objects)):
+                if (value := object_in(line)) is not None:
+                    objects.append(value)
+    return objects
 
 
 def itself(row: dict[str, Any]) -> Sequence[Any]:
@@ -78,7 +123,7 @@ def object_in(text: bytes) -> dict[str, Any] | None:
 def columns_in(
     objects: Iterable[dict[str, Any]],
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
-    infer: Callable[[Iterable[Any]], Type],
+    infer: Infer,
 ) -> tuple[Column, ...]:
     """The columns of some objects, in the order in which their keys appear."""
     rows = [row for value in objects for row in rows_of(value) if isinstance(row, dict)]

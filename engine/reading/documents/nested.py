@@ -1,15 +1,16 @@
-"""Converts lists, maps and rows written as JSON to a column's type, with the semantics of Spark's `from_json`.
+"""Converts lists, maps and rows written as JSON to a column's type.
 
-An item that does not fit makes the whole value unfit. In a text column, a number keeps its written form, and an
-object or a list becomes JSON without blanks. JSON determines the kind of a value: "1" is not a number, 1.0 not an
-integer.
-Source: Spark JacksonParser.
+An item that does not fit makes the whole value unfit; the error has its place, such as `.lines[2].sku`, and its value.
+In a text column, a number keeps its written form, and an object or a list becomes JSON without blanks. "1" is a number,
+as in Flink; 1.0 is no integer.
+Source: Flink JsonToRowDataConverters; Spark JacksonParser.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from json.encoder import encode_basestring
@@ -17,7 +18,7 @@ from typing import Any, Final
 
 from engine.model.types import BINARY, BOOLEAN, FLOATS, INTEGERS, STRING, Array, Map, Row, Type
 from engine.model.types import Decimal as DecimalType
-from engine.reading.documents.document_values import Unfit, coerce
+from engine.reading.documents.document_values import Unfit, coerce, with_article
 
 _WORDS: Final = {
     "NaN": "nan",
@@ -27,6 +28,8 @@ _WORDS: Final = {
     "+INF": "inf",
     "-INF": "-inf",
 }
+
+_REAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class Number(str):
@@ -70,6 +73,15 @@ def json_of(value: Any) -> str:
     return encode_basestring(value)
 
 
+class UnfitInside(Unfit):
+    """A value inside of another that does not fit. place: below the whole; value: in the notation of JSON."""
+
+    def __init__(self, place: str, value: Any, type_: Type) -> None:
+        super().__init__(f"is not {with_article(type_)}")
+        self.place = place
+        self.value = text_of(value)
+
+
 def nested_from(text: str, type_: Type, scalar: Callable[[str, Type], Any]) -> Any:
     """A list, a map or a row as Arrow accepts it. scalar: parses a date or a timestamp. Raises ValueError."""
     try:
@@ -77,36 +89,45 @@ def nested_from(text: str, type_: Type, scalar: Callable[[str, Type], Any]) -> A
     except RecursionError as error:
         message = "is nested too deeply"
         raise Unfit(message) from error
-    return _fitting(value, type_, scalar)
+    return _fitting(value, type_, scalar, "")
 
 
-def _fitting(value: Any, type_: Type, scalar: Callable[[str, Type], Any]) -> Any:
+def _fitting(value: Any, type_: Type, scalar: Callable[[str, Type], Any], place: str) -> Any:
     if value is None:
         return None
     if isinstance(type_, Array) and isinstance(value, list):
-        return [_fitting(item, type_.element, scalar) for item in value]
+        return [_fitting(item, type_.element, scalar, f"{place}[{at}]") for at, item in enumerate(value, start=1)]
     if isinstance(type_, Map) and isinstance(value, dict):
-        return [(coerce(name, type_.key), _fitting(item, type_.value, scalar)) for name, item in value.items()]
+        return [
+            (coerce(name, type_.key), _fitting(item, type_.value, scalar, f"{place}['{name}']"))
+            for name, item in value.items()
+        ]
     if isinstance(type_, Row) and isinstance(value, dict):
-        return {name: _fitting(value.get(name), each, scalar) for name, each in type_.fields}
-    is_number, is_text = isinstance(value, Number), isinstance(value, str) and not isinstance(value, Number)
+        return {name: _fitting(value.get(name), each, scalar, f"{place}.{name}") for name, each in type_.fields}
     if type_ == STRING:
         return text_of(value)
-    if type_ in INTEGERS and is_number:
-        return coerce(str(value), type_)
-    if type_ in FLOATS and is_number:
-        return float(_WORDS.get(value, value))
-    if type_ in FLOATS and is_text and value in _WORDS:
-        return float(_WORDS[value])
-    if isinstance(type_, DecimalType) and (is_number or is_text) and value == value.strip():
-        return coerce(Decimal(value), type_)
-    if type_ == BOOLEAN and isinstance(value, bool):
-        return value
-    if type_ == BINARY and is_text:
+    try:
+        found = _scalar(value, type_, scalar)
+    except (ValueError, ArithmeticError) as error:
+        raise UnfitInside(place, value, type_) from error
+    if found is None:
+        raise UnfitInside(place, value, type_)
+    return found
+
+
+def _scalar(value: Any, type_: Type, scalar: Callable[[str, Type], Any]) -> Any:
+    """A value of a type without parts; None or a ValueError if it does not fit."""
+    if type_ == BOOLEAN:
+        known = {"true": True, "false": False}
+        return value if isinstance(value, bool) else known.get(str(value).strip().lower())
+    if not isinstance(value, str):
+        return None
+    if type_ in INTEGERS:
+        return coerce(value, type_)
+    if type_ in FLOATS:
+        return float(_WORDS.get(value, value)) if value in _WORDS or _REAL.fullmatch(value.strip()) else None
+    if isinstance(type_, DecimalType):
+        return coerce(Decimal(value.strip()), type_)
+    if type_ == BINARY and not isinstance(value, Number):
         return base64.b64decode(value, validate=True)
-    if type_.is_time and isinstance(value, str):
-        temporal = scalar(value, type_)
-        if temporal is not None:
-            return temporal
-    message = f"is no {type_.flink}"
-    raise Unfit(message)
+    return scalar(value, type_) if type_.is_time else None

@@ -27,6 +27,7 @@ from engine.reading.avro.types import NoAvro
 from engine.reading.documents.envelopes import EnvelopeFile
 from engine.reading.documents.json_sample import columns_in, itself, object_in
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
+from engine.reading.documents.shapes import infer_nested
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
 from engine.reading.flink_table import create_table, null_literal
@@ -39,7 +40,6 @@ from engine.reading.servers.message_rows import METADATA, Binary, Format, Messag
 from engine.reading.servers.secrets import NOTE, named_in, names_any
 from engine.reading.servers.served import ColumnsThere
 from engine.reading.typed.columns import check_names, column_of, derive_source
-from engine.reading.typed.inference import infer_json
 from engine.reading.typed.typed_rows import RowTypes
 
 if TYPE_CHECKING:
@@ -270,8 +270,11 @@ class KafkaTopics(Topics):
         batches = self.received(node, folder, _SAMPLE)
         values = [value for batch in batches for value in batch.column("value").to_pylist() if value is not None]
         objects = [found for value in values if (found := object_in(value)) is not None]
-        rows_of, infer = (itself, infer_json) if envelope is None else (envelope.rows_of, envelope.infer)
-        columns = columns_in(objects, rows_of, infer)
+        if envelope is None:
+            columns = columns_in(objects, itself, infer_nested)
+        else:
+            infer = envelope.model_validate({"nested_types": True}).infer
+            columns = columns_in(objects, envelope.rows_of, infer)
         if not columns:
             message = f"columns: the first {len(values):,} messages of {self.origin} have none. Type their names."
             raise SourceError(message, node, "columns")

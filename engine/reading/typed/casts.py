@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from engine.model import types
 from engine.model.types import BIGINT, BINARY, DATE, INTEGER_BITS, STRING, Time, Timestamp, Type
 from engine.reading.documents.document_values import time_of_day, whole_number
-from engine.reading.documents.nested import nested_from
+from engine.reading.documents.nested import UnfitInside, nested_from
 
 # Around integers, booleans, dates and times DEL is a blank too; around other numbers, only the blanks of Java's trim.
 _TRIM: Final = "".join(map(chr, range(0x21)))
@@ -110,6 +110,17 @@ def cast_texts(texts: pa.Array, type_: Type) -> pa.Array:
         case types.Decimal():
             return _each(trimmed, type_, lambda text: _decimal(text, type_.precision, type_.scale))
     raise ValueError(type_.unsupported)
+
+
+def unfit_inside(text: str, type_: Type) -> UnfitInside | None:
+    """The item that makes JSON unfit for a nested type; None if it fits, or is unfit as a whole."""
+    try:
+        nested_from(text, type_, _scalar)
+    except UnfitInside as error:
+        return error if error.place else None
+    except (ValueError, ArithmeticError):
+        pass
+    return None
 
 
 def _each(texts: pa.Array, type_: Type, read: Callable[[str], Any]) -> pa.Array:

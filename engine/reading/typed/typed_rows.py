@@ -18,7 +18,7 @@ from engine.contract.frames import KIND
 from engine.contract.scan import milliseconds
 from engine.model.schema import Column
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
-from engine.reading.typed.casts import cast_texts
+from engine.reading.typed.casts import cast_texts, unfit_inside
 from engine.reading.typed.kinds import kinds_of, unknown_kind
 
 _VALUE_CHARS: Final = 100
@@ -117,5 +117,8 @@ def _places(mask: pa.Array) -> list[int]:
 def _misfit(column: Column, value: Any, fits: bool) -> str:
     if value is None:
         return f"column {column.name!r}: the event time is null"
+    inside = None if fits or not column.type.is_nested else unfit_inside(str(value), column.type)
+    if inside is not None:
+        return f'column {column.name!r}, {inside.place}: "{str(inside.value)[:_VALUE_CHARS]}" {inside}'
     what = OUT_OF_RANGE if fits else f"is not {with_article(column.type)}"
     return f'column {column.name!r}: "{str(value)[:_VALUE_CHARS]}" {what}'

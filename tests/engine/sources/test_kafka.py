@@ -104,12 +104,13 @@ def test_messages_that_cannot_be_read_are_rejected_with_their_offset(
 
 
 def test_the_first_messages_have_the_columns(brokers: Cluster, topic: str, tmp_path: Path) -> None:
-    brokers.send(topic, {"id": 1, "at": "2024-05-01 10:00:00"}, None, "{", {"id": 2.5, "more": True})
+    brokers.send(topic, {"id": 1, "at": "2024-05-01 10:00:00"}, None, "{", {"id": 2.5, "more": True, "by": {"a": 1}})
     found = source(brokers, topic, columns=[]).columns_there("n", tmp_path)
     assert [(column.name, column.type) for column in found.columns] == [
         ("id", "DOUBLE"),
         ("at", "TIMESTAMP(3)"),
         ("more", "BOOLEAN"),
+        ("by", "ROW<`a` BIGINT>"),
     ]
     with pytest.raises(SourceError, match="messages in csv do not name them"):
         source(brokers, topic, format="csv").columns_there("n", tmp_path)
