@@ -122,6 +122,8 @@ class Operator(Parameters):
     group: ClassVar[str]
     ports: ClassVar[tuple[str, ...]] = ("in",)
     role: ClassVar[str] = "operator"
+    computes: ClassVar[str] = ""
+    """The parameter with the expressions that are its output's columns."""
     many_edges: ClassVar[bool] = False
     """Whether a port takes several edges (a union)."""
     tables: ClassVar[tuple[str, ...]] = ()

@@ -110,6 +110,8 @@ class Source(Parameters):
     group: ClassVar[str] = "sources"
     ports: ClassVar[tuple[str, ...]] = ()
     role: ClassVar[str] = "source"
+    computes: ClassVar[str] = "computed"
+    """The parameter with the expressions of columns that it adds."""
 
     opens: ClassVar[tuple[str, ...]] = ()
     """The file endings for which it is the default source."""

@@ -38,6 +38,7 @@ class Project(Operator):
     summary: ClassVar[str] = "Chooses, renames and computes columns."
     also_called: ClassVar[tuple[str, ...]] = ("select", "map", "rename", "compute", "columns", "cast", "drop columns")
     group: ClassVar[str] = "records"
+    computes: ClassVar[str] = "columns"
 
     columns: tuple[ComputedColumn, ...] = parameter("Columns", "The columns of the output, in order.", min_length=1)
 

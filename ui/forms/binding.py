@@ -10,8 +10,10 @@ from typing import Any
 from engine.joins.sides import JoinKind, joined
 from engine.model.pipeline import Node
 from engine.model.schema import Schema
+from engine.model.types import Type
 from ui.builder.drafting import Drafting
 from ui.builder.editing import ABSENT, set_parameter
+from ui.builder.nested_fields import nested_fields, with_column_of
 from ui.builder.server_consent import note_typed
 from ui.components.editor import Editing
 from ui.forms.complaints import Complaints, Path
@@ -49,6 +51,19 @@ class FormContext:
         if known:
             return known[0]
         return self.output if not self.inputs else None
+
+    def fields_in(self, field: Field) -> Mapping[str, Type]:
+        """The fields inside of ROW columns that a picker offers as well, by their path: `customer.city`."""
+        is_apart = "window" in field.name or not (self.inputs or field.name == "event_time")
+        return {} if is_apart else nested_fields(self.columns(field.port))
+
+    def as_column(self, field: Field, path: str) -> str:
+        """Make a column of a nested field in the document, and draw the picker again. Returns its name."""
+        document, name = with_column_of(self.drafting.pipeline, self.node.id, field.port, path)
+        place = (*self.path, field.name)
+        self.drafting.edit(document, merge=f"{self.node.id}|{'.'.join(map(str, place))}")
+        self.drafting.redraw(f"{self.node.id}|{place[0]}")
+        return name
 
     def scope(self, port: str | None) -> Schema | None:
         """The columns of an expression. With two inputs and no port, those of both, as an inner join names them."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import streamlit as st
 
 from engine.contract.source import Source
+from engine.errors import shortened
 from engine.model.schema import Schema
-from engine.model.types import quote
+from engine.model.types import Type, quote
 from engine.python_functions.declared import Rejected, functions_in
 from ui.builder.editing import ABSENT
+from ui.builder.nested_fields import as_expression
 from ui.components.editor import Editing, Wrong, code_area
 from ui.forms.binding import FormContext
 from ui.forms.code import code_field
@@ -232,7 +234,8 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     schema = form.columns(field.port)
     value = form.value(field)
     key = form.key(field.name)
-    options = [*(schema.names if schema else ())]
+    nested = form.fields_in(field)
+    options = [*(schema.names if schema else ()), *nested]
     if value is not None and value not in options:
         options.append(str(value))
     choices = options if field.is_required else [_NOTHING, *options]
@@ -240,14 +243,19 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     shown = value if value in choices else None
     # The field shares a row with others, in a list or among the fields that all sources have.
     is_narrow = bool(form.path) or field.name in Source.model_fields
-    form.bind(
-        field, key, shown, lambda chosen: ABSENT if chosen in (None, _NOTHING) else _without_words(chosen, options)
-    )
+
+    def read(chosen: str | None) -> object:
+        if chosen in (None, _NOTHING):
+            return ABSENT
+        name = _without_words(chosen, options)
+        return form.as_column(field, name) if name in nested and not field.is_free else name
+
+    form.bind(field, key, shown, read)
     st.selectbox(
         field.title,
         choices,
         None if shown is None else choices.index(shown),
-        format_func=_column_words(schema, field.is_free, is_narrow=is_narrow),
+        format_func=_column_words(schema, nested, is_free=field.is_free, is_narrow=is_narrow),
         key=key,
         placeholder="a column or an expression" if field.is_free else "Choose a column",
         accept_new_options=schema is None or field.is_free,
@@ -268,14 +276,25 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     chosen = [each for each in items if isinstance(each, str)]
     computed = _computed(value)
     key = form.key(field.name)
-    names = [*(schema.names if schema else ())]
+    nested = form.fields_in(field)
+    names = [*(schema.names if schema else ()), *nested]
+
+    def read(chosen: Sequence[str]) -> object:
+        paths = [each for each in chosen if each in nested]
+        plain = [form.as_column(field, each) if each in paths and field.model is None else each for each in chosen]
+        if field.model is None or not paths:
+            return [*dict.fromkeys(plain), *_computed(form.now(field))]
+        form.drafting.redraw(f"{form.node.id}|{field.name}")
+        added = [as_expression(path, schema) for path in paths]
+        return [*(each for each in chosen if each not in paths), *_computed(form.now(field)), *added]
+
     # Computed columns follow the plain names and move with them, so their widgets are drawn again.
-    form.bind(field, key, chosen, lambda names: [*names, *_computed(form.now(field))], redraw=bool(computed))
+    form.bind(field, key, chosen, read, redraw=bool(computed))
     st.multiselect(
         field.title,
         [*names, *(each for each in chosen if each not in names)],
         chosen,
-        format_func=_column_words(schema),
+        format_func=_column_words(schema, nested),
         key=key,
         placeholder="Choose columns" if names else "Type a column's name",
         accept_new_options=schema is None,
@@ -289,9 +308,11 @@ def _computed(value: Any) -> list[Any]:
     return [each for each in value if not isinstance(each, str)] if isinstance(value, (list, tuple)) else []
 
 
-def _column_words(schema: Schema | None, is_free: bool = False, *, is_narrow: bool = False) -> Callable[[Any], str]:
+def _column_words(
+    schema: Schema | None, nested: Mapping[str, Type], *, is_free: bool = False, is_narrow: bool = False
+) -> Callable[[Any], str]:
     """The label of a column: its name, with its type if there is room; a column that the input lacks is `missing`."""
-    types = {column.name: column.type for column in schema or ()}
+    types = {column.name: column.type for column in schema or ()} | dict(nested)
 
     def words(name: Any) -> str:
         if name == _NOTHING:
@@ -300,6 +321,6 @@ def _column_words(schema: Schema | None, is_free: bool = False, *, is_narrow: bo
             return str(name)
         if name not in types:
             return f"{name} · missing"
-        return str(name) if is_narrow else f"{name} · {types[name].flink}"
+        return str(name) if is_narrow else f"{name} · {shortened(types[name].flink, 40)}"
 
     return words

@@ -122,7 +122,10 @@ def _more(form: FormContext, folded: Sequence[Field], key: str) -> None:
     """Draw the rare fields, folded away unless one of them is set or wrong."""
     if not folded:
         return
-    is_touched = any(field.name in form.node.parameters or form.complaints.has(field.name) for field in folded)
+    given = form.node.parameters
+    is_touched = any(
+        given.get(each.name, each.start) != each.start or form.complaints.has(each.name) for each in folded
+    )
     # Once unfolded, it stays unfolded: an undo must not fold away the very field that it changed.
     unfolded = remembered("unfolded-settings", {})
     unfolded[key] = is_touched or unfolded.get(key, False)

@@ -15,7 +15,9 @@ from typing import Any, Final, Literal
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
+from engine.errors import shortened
 from engine.model.schema import Schema
+from engine.model.types import Row, Type
 from engine.script.formatting import identifier
 from ui.components.editor.words import KEYWORDS, TYPES, in_expressions, notes
 from ui.shell.log import app_log
@@ -102,11 +104,11 @@ def wrong_at(text: str, line: int, column: int, sentence: str) -> Iterator[Wrong
     yield Wrong(text, start, max(end, min(start + 1, len(text))), sentence)
 
 
-def _tables(each: Editing) -> dict[str, list[dict[str, str]]]:
-    return {
-        name: [
-            {"name": column.name, "insert": identifier(column.name), "note": column.type.flink}
-            for column in schema or ()
-        ]
-        for name, schema in each.tables.items()
-    }
+def _tables(each: Editing) -> dict[str, list[dict[str, Any]]]:
+    return {name: [_named(column.name, column.type) for column in schema or ()] for name, schema in each.tables.items()}
+
+
+def _named(name: str, type_: Type) -> dict[str, Any]:
+    """A column, or a field of a ROW, with those inside of it."""
+    fields = [_named(inner, each) for inner, each in type_.fields] if isinstance(type_, Row) else []
+    return {"name": name, "insert": identifier(name), "note": shortened(type_.flink, 60), "fields": fields}

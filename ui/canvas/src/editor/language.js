@@ -58,15 +58,16 @@ export function named(tables, functions) {
   return (context) => {
     const at = syntaxTree(context.state).resolveInner(context.pos, -1).name
     if (at === 'String' || at.endsWith('Comment')) return null
-    const word = context.matchBefore(/`[^`\n]*|[\p{L}_][\p{L}\p{N}_]*/u)
+    const line = context.state.doc.lineAt(context.pos)
+    const isQuoted = line.text.slice(0, context.pos - line.from).split('`').length % 2 === 0
+    const word = context.matchBefore(isQuoted ? /`[^`\n]*/u : /[\p{L}_][\p{L}\p{N}_]*/u)
     const from = word?.from ?? context.pos
-    const owner = context.state
-      .sliceDoc(0, from)
-      .match(/([\p{L}_][\p{L}\p{N}_]*|`[^`\n]+`)\.$/u)?.[1]
-      .replaceAll('`', '')
+    const before = context.state.sliceDoc(0, from).match(/(?:(?:[\p{L}_][\p{L}\p{N}_]*|`[^`\n]+`)\.)+$/u)?.[0] ?? ''
+    const owners = [...before.matchAll(/`([^`]+)`|[^`.]+/gu)].map(([whole, quoted]) => quoted ?? whole)
+    const owner = owners.length > 0
     if (!word && !context.explicit && !owner) return null
     const statement = statementAt(context.state.doc.toString(), from)
-    const columns = owner ? columnsOf(owner, statement, tables) : columnsIn(statement, tables)
+    const columns = owner ? below(owners, statement, tables) : columnsIn(statement, tables)
     const options = [
       // In their order, before everything else.
       ...columns.map((each, at) => option(each, 'property', 3 - at / 1000)),
@@ -92,6 +93,18 @@ function statementAt(text, at) {
   const start = text.lastIndexOf(';', at - 1) + 1
   const end = text.indexOf(';', at)
   return text.slice(start, end < 0 ? undefined : end)
+}
+
+/**
+ * What stands below a path: the columns of a table or its alias, or the fields of a ROW.
+ * @param {string[]} path @param {string} statement @param {Record<string, Named[]>} tables
+ */
+function below(path, statement, tables) {
+  const [first, ...rest] = path
+  const inside = (/** @type {Named[]} */ named, /** @type {string} */ name) =>
+    named.find((each) => each.name.toLowerCase() === name.toLowerCase())?.fields ?? []
+  const fields = path.reduce(inside, columnsIn(statement, tables))
+  return fields.length ? fields : rest.reduce(inside, columnsOf(first, statement, tables))
 }
 
 /** @param {string} statement @param {Record<string, Named[]>} tables */

@@ -1,7 +1,7 @@
 // What Python sends (`ui/components/editor`).
 
 /** A name to complete, with its type or signature, and what it does. */
-export type Named = { name: string; insert: string; note: string }
+export type Named = { name: string; insert: string; note: string; fields?: Named[] }
 
 /** A place that is wrong, as offsets; valid while the text is `text`. */
 export type Wrong = { text: string; start: number; end: number; sentence: string }
