@@ -20,13 +20,15 @@ LOOKED_AT: Final = 1000
 class Parsed:
     """Parsed rows.
 
-    rows: the first ones, with `columns`. rejected: among the first `looked_at` rows. left_out: columns that need Spark.
+    rows: the first ones, with `columns`. rejected: among the first `looked_at` rows, or all of them if it `is_whole`.
+    left_out: columns that need Spark.
     """
 
     columns: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
     rejected: Sequence[Rejected]
     looked_at: int
+    is_whole: bool
     left_out: tuple[str, ...] = ()
 
 
@@ -43,12 +45,17 @@ def parsed_rows(source: Source, schema: Schema, node: str, folder: Path, rows: i
     found: list[Sequence[Any]] = []
     rejected: list[Rejected] = []
     looked_at = 0
-    for part in read_parts(scan, node):
+    is_whole = True
+    parts = iter(read_parts(scan, node))
+    for part in parts:
         given = part if compute is None else compute(part)
         wanted = given.records.slice(0, rows - len(found)).select(list(names))
         found += zip(*(column.to_pylist() for column in wanted.columns), strict=True)
         looked_at += part.records.num_rows + len(part.rejected)
         rejected += given.rejected
         if looked_at >= LOOKED_AT:
+            is_whole = next(parts, None) is None
             break
-    return Parsed(names, found, rejected, looked_at, tuple(name for name in schema.names if name not in names))
+    return Parsed(
+        names, found, rejected, looked_at, is_whole, tuple(name for name in schema.names if name not in names)
+    )

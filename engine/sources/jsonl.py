@@ -17,15 +17,15 @@ from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
 from engine.model.types import STRING
-from engine.reading.documents.json_sample import ENDINGS, SampledJson, columns_of, itself
+from engine.reading.documents.json_sample import ENDINGS, SampledJson, columns_of
 from engine.reading.documents.json_scan import JsonReader
-from engine.reading.files.source import RowFile, TextFiles
+from engine.reading.files.source import RowFile
 from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of
 from engine.reading.typed.typed_rows import RowTypes
 
 
-class JsonLines(SampledJson, TextFiles, RowFile):
+class JsonLines(SampledJson, RowFile):
     """JSON Lines files."""
 
     operator: ClassVar[str] = "jsonl"
@@ -37,7 +37,7 @@ class JsonLines(SampledJson, TextFiles, RowFile):
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the sample, in the order in which the keys appear."""
         files = self.files(node, folder)
-        columns = self.fixed(columns_of(files, self.sample_rows, self.types, node, itself, self.infer))
+        columns = self.fixed(columns_of(files, self.sample_rows, self.types, node, self.rows_of, self.infer))
         if not columns:
             message = f"{self.path} has no JSON object in its first lines; write one per line, or set types."
             raise SourceError(message, node, "path")

@@ -59,7 +59,7 @@ def test_sums_and_a_top_3_per_window_the_late_records_and_the_delay_that_keeps_t
         page.get_by_text(re.compile("179 of 180 are times without a zone; 1 is not, such as .tea time"))
     ).to_be_visible()
     expect(rows(page, "Rejected rows")).to_contain_text(["tea time"])
-    expect(page.get_by_text("Of the first 180, 1 row would be rejected.")).to_be_visible()
+    expect(page.get_by_text("Of all 180 rows, 1 would be rejected.")).to_be_visible()
     type_into(page, "Watermark delay", "5 s")
 
     node(page, "counts").click()

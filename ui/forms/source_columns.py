@@ -28,7 +28,7 @@ from ui.components.grid import Cell, Row, Table, grid, number_columns
 from ui.forms.binding import FormContext
 from ui.forms.durations import format_duration
 from ui.forms.without_columns import source_without_columns
-from ui.shell import words, workspace
+from ui.shell import workspace
 from ui.shell.guard import as_sentence, guarded
 from ui.shell.pending import pending
 from ui.shell.words import escaped
@@ -212,7 +212,9 @@ def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, .
         return
     if parsed is None:
         return
-    lost = f"Of the first {parsed.looked_at:,}, {words.count(len(parsed.rejected), 'row')} would be rejected."
+    extent = f"all {parsed.looked_at:,} rows" if parsed.is_whole else f"the first {parsed.looked_at:,} rows"
+    lost = f"Of {extent}, {len(parsed.rejected):,} would be rejected."
+    lost += "" if parsed.is_whole else " The rows after these were not looked at."
     zoned = any(column.type.is_instant for column in schema if column.name in parsed.columns)
     clock = "Times with a zone are shown in UTC." if zoned else ""
     later = f"{', '.join(parsed.left_out)}: shown in the tab Records below." if parsed.left_out else ""

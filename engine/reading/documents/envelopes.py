@@ -19,7 +19,6 @@ from engine.model.schema import Schema
 from engine.reading.documents.json_sample import ENDINGS, SampledJson, columns_of
 from engine.reading.documents.json_scan import EnvelopeReader
 from engine.reading.documents.nested import text_of
-from engine.reading.files.source import TextFiles
 from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of
 from engine.reading.flink_table import create_table
@@ -32,7 +31,7 @@ Change = tuple[int, dict[str, Any]]
 """A kind and its row; the values of the row's fields are JSON."""
 
 
-class EnvelopeFile(SampledJson, TextFiles):
+class EnvelopeFile(SampledJson):
     """A source over files of envelopes, one per line."""
 
     endings: ClassVar[tuple[str, ...]] = ENDINGS

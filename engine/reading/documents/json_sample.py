@@ -10,17 +10,19 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
-from engine.contract.parameters import Parameters, parameter
+from engine.contract.parameters import parameter
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
 from engine.model.types import Type
 from engine.reading.documents.shapes import infer_nested
 from engine.reading.files.input_files import InputFile, opened, raw_lines
-from engine.reading.files.source import SampleRows
+from engine.reading.files.source import SampleRows, TextFiles
 from engine.reading.typed.columns import check_names, column_of
 from engine.reading.typed.inference import infer_json
+from engine.reading.typed.profile import ColumnProfile, TimeProposal
 
 ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 
@@ -28,8 +30,8 @@ Infer = Callable[[Iterable[Any]], Type]
 """A column's type from its values."""
 
 
-class SampledJson(Parameters):
-    """What sources of JSON Lines have in common: their types are inferred from a sample."""
+class SampledJson(TextFiles):
+    """The base of sources of JSON Lines: their types are inferred from a sample."""
 
     sample_rows: SampleRows = 1000
     nested_types: bool = parameter(
@@ -51,10 +53,21 @@ class SampledJson(Parameters):
         """The path, with types for nested values."""
         return {"path": path, "nested_types": True}
 
+    @staticmethod
+    def rows_of(value: dict[str, Any]) -> Sequence[Any]:
+        """The rows of an object: by default, the one that it is."""
+        return (value,)
+
     @property
     def infer(self) -> Infer:
         """How a column's type is inferred."""
         return infer_nested if self.nested_types else infer_json
+
+    def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
+        """The profiles of the columns and the proposed event times, from the first rows."""
+        from engine.reading.documents.json_profile import json_profile
+
+        return json_profile(self.files(node, folder), self.sample_rows, node, self.rows_of, self.infer)
 
 
 def columns_of(
@@ -70,7 +83,7 @@ def columns_of(
     rows_of: the rows of an object (the object itself, or those in an envelope). infer: a column's type from its values.
     Raises PipelineError and SourceError.
     """
-    by_name = {column.name: column for column in _sampled(files, sample_rows, node, rows_of, infer)}
+    by_name = {column.name: column for column in sampled_columns(files, sample_rows, node, rows_of, infer)}
     by_name |= {name: column_of(name, text, node, "types") for name, text in types.items()}
     if by_name:
         check_names(list(by_name), node, "types")
@@ -78,14 +91,14 @@ def columns_of(
 
 
 @lru_cache(maxsize=64)
-def _sampled(
+def sampled_columns(
     files: tuple[InputFile, ...],
     sample_rows: int,
     node: str,
     rows_of: Callable[[dict[str, Any]], Sequence[Any]],
     infer: Infer,
 ) -> tuple[Column, ...]:
-    """Names and inferred types. For the cache, a changed file is a different file."""
+    """The names in the sample and their inferred types. For the cache, a changed file is a different file."""
     found = columns_in(objects_of(files, sample_rows, node), rows_of, infer)
     if found:
         try:
@@ -104,11 +117,6 @@ def objects_of(files: tuple[InputFile, ...], lines: int, node: str) -> list[dict
                 if (value := object_in(line)) is not None:
                     objects.append(value)
     return objects
-
-
-def itself(row: dict[str, Any]) -> Sequence[Any]:
-    """The one row of a plain object: the object itself."""
-    return (row,)
 
 
 def object_in(text: bytes) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ from engine.reading.avro.registry import Registry, RegistryOptions
 from engine.reading.avro.schemas import BadSchema
 from engine.reading.avro.types import NoAvro
 from engine.reading.documents.envelopes import EnvelopeFile
-from engine.reading.documents.json_sample import columns_in, itself, object_in
+from engine.reading.documents.json_sample import SampledJson, columns_in, object_in
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
 from engine.reading.documents.shapes import infer_nested
 from engine.reading.files.csv_scan import CsvReader
@@ -271,7 +271,7 @@ class KafkaTopics(Topics):
         values = [value for batch in batches for value in batch.column("value").to_pylist() if value is not None]
         objects = [found for value in values if (found := object_in(value)) is not None]
         if envelope is None:
-            columns = columns_in(objects, itself, infer_nested)
+            columns = columns_in(objects, SampledJson.rows_of, infer_nested)
         else:
             infer = envelope.model_validate({"nested_types": True}).infer
             columns = columns_in(objects, envelope.rows_of, infer)

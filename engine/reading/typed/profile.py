@@ -17,8 +17,21 @@ from functools import lru_cache
 from itertools import islice
 from typing import Final
 
+from engine.contract.source import ComputedColumn
 from engine.model.schema import Column, TimeUnit
-from engine.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Timestamp, Type, quote
+from engine.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Array,
+    Timestamp,
+    Type,
+    quote,
+)
 from engine.reading.files.csv_sample import Dialect, header_of, records_of_file, renamed_columns
 from engine.reading.files.input_files import InputFile
 from engine.reading.typed.inference import infer_text, kind_of_text
@@ -96,19 +109,25 @@ def profile_of(
 
 
 def profile_columns(
-    columns: Sequence[Column], texts: Sequence[Sequence[str | None]], notes: Mapping[str, str]
+    columns: Sequence[Column],
+    texts: Sequence[Sequence[str | None]],
+    notes: Mapping[str, str],
+    expressions: Mapping[str, ComputedColumn] | None = None,
 ) -> tuple[tuple[ColumnProfile, ...], tuple[TimeProposal, ...]]:
     """Profiles of columns of texts. columns: with the types as read; texts: by column, None for null.
 
-    notes: by column, why its name differs from the origin's.
+    notes: by column, why its name differs from the origin's. expressions: of what is no column of the origin, such as a
+    field of a ROW: it is only proposed as the event time.
     """
     profiles, proposals = [], []
     for column, held in zip(columns, texts, strict=True):
         profile = _profile(column.name, column.type, held, notes.get(column.name, ""))
         profiles.append(profile)
-        if profile.is_time and (proposal := _proposal(profile, held)) is not None:
+        computed = (expressions or {}).get(column.name)
+        if profile.is_time and (proposal := _proposal(profile, held, computed)) is not None:
             proposals.append(proposal)
-    return tuple(profiles), tuple(sorted(proposals, key=lambda each: _rank(each.column, profiles)))
+    found = [profile for profile in profiles if profile.name not in (expressions or {})]
+    return tuple(found), tuple(sorted(proposals, key=lambda each: _rank(each.column, profiles)))
 
 
 def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> ColumnProfile:
@@ -116,6 +135,7 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
     kinds = Counter(map(kind_of_text, values))
     missing = len(texts) - len(values)
     empty = f"; {missing:,} empty" if missing else ""
+    empty += f" (of the first {ROWS:,} rows)" if len(texts) >= ROWS else ""
     if not values:
         return ColumnProfile(name, type_, type_, "no value", note=note)
     proposed, fit = type_, len(values)
@@ -131,11 +151,7 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
         others = f"{rest:,} {'is' if rest == 1 else 'are'} not"
         said = f'{fit:,} of {len(values):,} are {_PLURAL[proposed]}; {others}, such as "{odd[:40]}"'
         return ColumnProfile(name, type_, proposed, said + empty, note=note)
-    said = (
-        f"all {len(values):,} are {_PLURAL.get(type_, str(type_))}"
-        if type_ != STRING
-        else f'such as "{values[0][:40]}"'
-    )
+    said = f"all {len(values):,} are {_plural(type_)}" if type_ != STRING else f'such as "{values[0][:40]}"'
     if unit is not None:
         said += f", {_COUNTED[unit]} since 1970"
     return ColumnProfile(name, type_, type_, said + empty, unit, note)
@@ -166,25 +182,36 @@ def _is_named_as_time(name: str) -> bool:
     return lower in ("ts", "t", "at") or lower.endswith(_TIME_ENDINGS) or lower.startswith(("time", "date"))
 
 
+def _plural(type_: Type) -> str:
+    if type_.is_nested:
+        return "lists" if isinstance(type_, Array) else "objects"
+    return _PLURAL.get(type_, type_.flink)
+
+
 def _rank(name: str, columns: Sequence[ColumnProfile]) -> tuple[bool, bool, int]:
     column = next(each for each in columns if each.name == name)
     place = [each.name for each in columns].index(name)
     return not _is_named_as_time(name), not isinstance(column.proposed, Timestamp), place
 
 
-def _proposal(column: ColumnProfile, texts: Iterable[str | None]) -> TimeProposal | None:
+def _proposal(
+    column: ColumnProfile, texts: Iterable[str | None], computed: ComputedColumn | None
+) -> TimeProposal | None:
     times = [ms for text in texts if text is not None and (ms := _milliseconds(text, column)) is not None]
     if not times:
         return None
     delay, why = delay_of(times)
-    parameters: dict[str, object] = {"event_time": column.name, "watermark_delay_ms": delay}
+    name, expression = (column.name, "") if computed is None else (computed.name, computed.expression)
+    parameters: dict[str, object] = {"watermark_delay_ms": delay}
     if column.unit == "s":
         parameters["event_time_unit"] = TimeUnit.EPOCH_S.value
     elif column.unit == "us":
-        name = f"{column.name}_time"
-        parameters["computed"] = [{"name": name, "expression": f"timestamp_micros({quote(column.name)})"}]
-        parameters["event_time"] = name
-    if column.proposed != column.type:
+        expression = f"timestamp_micros({expression or quote(column.name)})"
+        name = f"{name}_time"
+    if expression:
+        parameters["computed"] = [{"name": name, "expression": expression}]
+    parameters["event_time"] = name
+    if column.proposed != column.type and computed is None:
         parameters["types"] = {column.name: column.proposed.flink}
     return TimeProposal(column.name, parameters, why)
 
