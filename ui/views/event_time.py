@@ -12,6 +12,7 @@ from storage.event_time.model import LateRecord, LateTotals, Timeline
 from storage.model import Edge, EventRange, Run
 from storage.wanted import Filter
 from ui.components.changelog.record_list import in_one_line
+from ui.components.chart_click import on_point_click
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.late_file import late_file
 from ui.components.event_time.late_groups import late_groups
@@ -132,8 +133,8 @@ def _times(run: Run, sources: list[Edge], timeline: Timeline, node: str | None) 
     if not shows_windows(timeline):
         fired = sum(timeline.fires.column("windows").to_pylist())
         notes.append(f"{fired:,} windows fired in this range, too many to draw.")
-    if notes:
-        st.caption(" ".join([*notes, "Drag over a part of the chart to see all of its events."]))
+    notes.append("Drag over a part of the chart to see its events alone; click a late record to open its file.")
+    st.caption(" ".join(notes))
 
 
 def _map(run: Run, timeline: Timeline, node: str | None) -> None:
@@ -149,8 +150,8 @@ def _map(run: Run, timeline: Timeline, node: str | None) -> None:
 
 
 def _selectable(run: Run, chart: Figure, name: str, alt: str) -> None:
-    """Draw a chart over arrival order. A drag, or a click on a cell, shows these events alone; a drag over a single
-    event goes to it, and opens the file of its record if it was late. (Streamlit sends no clicks where a drag selects.)
+    """Draw a chart over arrival order. A drag, or a click on a cell, shows these events alone; a click on a record
+    goes to its event, and opens its file if it was late.
     """
     key = f"{name}-{run.run_id}"
     first, last = workspace.store().timeline.extent(run.run_id)
@@ -162,8 +163,12 @@ def _selectable(run: Run, chart: Figure, name: str, alt: str) -> None:
         if boxes and (xs := boxes[0].get("x")):
             low, high = sorted(float(x) for x in xs)
             _only(run, max(first, round(low + 0.5 - 1e-9)), min(last, int(high)))
-        elif points and isinstance(picked := points[0].get("customdata"), list):
-            _only(run, max(first, int(picked[0])), min(last, int(picked[1])))
+        elif points:
+            clicked(points[0].get("customdata"))
+
+    def clicked(events: object) -> None:
+        if isinstance(events, list):
+            _only(run, max(first, int(events[0])), min(last, int(events[1])))
 
     st.plotly_chart(
         chart,
@@ -175,6 +180,8 @@ def _selectable(run: Run, chart: Figure, name: str, alt: str) -> None:
         config=chart_config(name, modeBarButtonsToRemove=["lasso2d", "autoScale2d"]),
         alt=alt,
     )
+    if chart.layout.dragmode == "select":
+        on_point_click(key, clicked)
 
 
 def _only(run: Run, start: int, end: int) -> None:

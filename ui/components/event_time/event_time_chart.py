@@ -263,7 +263,8 @@ def _draw_points(
             text=hovers,
             hovertemplate="%{text}<extra>" + state + "</extra>",
             legendrank=rank,
-            customdata=[row["seq"] for row in points],
+            # The first and the last event of what it stands for.
+            customdata=[[row["seq"], row["seq"]] for row in points],
         )
 
 
