@@ -17,8 +17,9 @@ from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
 from engine.model.types import STRING
-from engine.reading.documents.json_sample import ENDINGS, SampledJson, columns_of
+from engine.reading.documents.json_sample import ENDINGS, columns_of
 from engine.reading.documents.json_scan import JsonReader
+from engine.reading.documents.json_source import SampledJson
 from engine.reading.files.source import RowFile
 from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of

@@ -16,8 +16,9 @@ from engine.contract.derived import Derived
 from engine.contract.scan import Scan
 from engine.errors import SourceError
 from engine.model.schema import Schema
-from engine.reading.documents.json_sample import ENDINGS, SampledJson, columns_of
+from engine.reading.documents.json_sample import ENDINGS, columns_of
 from engine.reading.documents.json_scan import EnvelopeReader
+from engine.reading.documents.json_source import SampledJson
 from engine.reading.documents.nested import text_of
 from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of

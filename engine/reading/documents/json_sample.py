@@ -1,8 +1,4 @@
-"""The columns of JSON Lines, inferred from a sample of the lines.
-
-A nested value is a ROW, an ARRAY or a MAP (`engine.reading.documents.shapes`) where a source says so; documents written
-before sources did have its JSON as a STRING.
-"""
+"""The columns of JSON Lines, inferred from a sample of the lines."""
 
 from __future__ import annotations
 
@@ -10,64 +6,18 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
-from engine.contract.parameters import parameter
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column
 from engine.model.types import Type
-from engine.reading.documents.shapes import infer_nested
 from engine.reading.files.input_files import InputFile, opened, raw_lines
-from engine.reading.files.source import SampleRows, TextFiles
 from engine.reading.typed.columns import check_names, column_of
-from engine.reading.typed.inference import infer_json
-from engine.reading.typed.profile import ColumnProfile, TimeProposal
 
 ENDINGS: Final = (".jsonl", ".ndjson", ".json")
 
 Infer = Callable[[Iterable[Any]], Type]
 """A column's type from its values."""
-
-
-class SampledJson(TextFiles):
-    """The base of sources of JSON Lines: their types are inferred from a sample."""
-
-    sample_rows: SampleRows = 1000
-    nested_types: bool = parameter(
-        "Nested values have types",
-        "An object is a ROW, whose fields can be chosen as customer.city, or a MAP, if its keys differ from row to "
-        "row; a list is an ARRAY. Otherwise they are their JSON, as a STRING.",
-        default=False,
-        start=True,
-        last=True,
-    )
-
-    @property
-    def sampled(self) -> int:
-        """The number of rows for type inference."""
-        return self.sample_rows
-
-    @classmethod
-    def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:
-        """The path, with types for nested values."""
-        return {"path": path, "nested_types": True}
-
-    @staticmethod
-    def rows_of(value: dict[str, Any]) -> Sequence[Any]:
-        """The rows of an object: by default, the one that it is."""
-        return (value,)
-
-    @property
-    def infer(self) -> Infer:
-        """How a column's type is inferred."""
-        return infer_nested if self.nested_types else infer_json
-
-    def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
-        """The profiles of the columns and the proposed event times, from the first rows."""
-        from engine.reading.documents.json_profile import json_profile
-
-        return json_profile(self.files(node, folder), self.sample_rows, node, self.rows_of, self.infer)
 
 
 def columns_of(

@@ -25,8 +25,9 @@ from engine.reading.avro.registry import Registry, RegistryOptions
 from engine.reading.avro.schemas import BadSchema
 from engine.reading.avro.types import NoAvro
 from engine.reading.documents.envelopes import EnvelopeFile
-from engine.reading.documents.json_sample import SampledJson, columns_in, object_in
+from engine.reading.documents.json_sample import columns_in, object_in
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
+from engine.reading.documents.json_source import SampledJson
 from engine.reading.documents.shapes import infer_nested
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
