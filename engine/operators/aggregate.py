@@ -221,6 +221,7 @@ class GroupAggregate(WithFunctions, OwnTtl):
     summary: ClassVar[str] = "Counts, sums and other aggregates per group, updated with every record."
     also_called: ClassVar[tuple[str, ...]] = (
         "group by",
+        "keyby",
         "select distinct",
         "count",
         "sum",

@@ -42,7 +42,7 @@ class Filter(Operator):
     operator: ClassVar[str] = "filter"
     title: ClassVar[str] = "Filter"
     summary: ClassVar[str] = "Keeps the records that match a condition, with their kinds."
-    also_called: ClassVar[tuple[str, ...]] = ("where", "having", "condition", "drop rows")
+    also_called: ClassVar[tuple[str, ...]] = ("where", "having", "condition", "drop rows", "split", "route")
     group: ClassVar[str] = "records"
 
     condition: SparkSql = parameter(

@@ -12,11 +12,14 @@ from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
 from storage import Store
 from tests.ui.gesture_cases import CASES, CATALOG, answer, drawn, sketched
+from ui.builder.arriving import merged_by_column
 from ui.builder.checking import checked
 from ui.builder.drafting import Drafting
+from ui.builder.editing import connect, set_arrival, set_parameter
 from ui.builder.fixes import fixes
 from ui.builder.gestures import Dialogue
 from ui.builder.history import History
+from ui.builder.importing import imported
 from ui.builder.messages import Open
 from ui.builder.picture import catalog, document
 
@@ -164,6 +167,38 @@ def test_sources_that_meet_arrive_by_their_event_times(draft: Callable[..., Draf
     assert drafting.notices[0].startswith("the records of all sources now arrive by their event times, since both sees")
     drafting.undo()
     assert drafting.pipeline == _two_sources(event_time="ts")
+
+
+def test_sources_that_met_arrive_by_event_time_once_a_form_gave_the_last_one_its_time(
+    draft: Callable[..., Drafting],
+) -> None:
+    met = connect(_two_sources(), "right", "both", "in")
+    drafting = draft(met)
+    drafting.edit(set_parameter(met, "right", "event_time", "ts"))
+    assert drafting.pipeline.arrival.mode == "by_column"
+    # Whoever chooses another order afterwards keeps it, whatever else is edited.
+    drafting.edit(set_arrival(drafting.pipeline, mode="one_after_the_other"))
+    drafting.edit(set_parameter(drafting.pipeline, "right", "watermark_delay_ms", 5))
+    assert drafting.pipeline.arrival.mode == "one_after_the_other"
+
+
+def test_a_script_keeps_its_order_of_arrival_which_is_told(draft: Callable[..., Drafting]) -> None:
+    columns = "id BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts"
+    with_ = "WITH ('connector' = 'datagen', 'number-of-rows' = '1')"
+    tables = [f"CREATE TABLE {name} ({columns}) {with_};" for name in "ab"]
+    query = "SELECT id FROM a UNION ALL SELECT id FROM b;"
+    opened = imported("\n".join([*tables, query]).encode(), "two.sql")
+    assert opened.pipeline.arrival.mode == "one_after_the_other"
+    assert opened.notices[-1].startswith("the sources of ")
+    assert "arrive one after the other" in opened.notices[-1]
+    drafting = draft(Pipeline())
+    drafting.edit(opened.pipeline)
+    assert drafting.pipeline == opened.pipeline
+
+
+def test_who_merges_by_columns_gets_the_event_times_as_these() -> None:
+    merged = merged_by_column(connect(_two_sources(event_time="ts", arrival_column="id"), "right", "both", "in"))
+    assert [merged.node(name).parameters["arrival_column"] for name in ("left", "right")] == ["ts", "id"]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,12 @@
-"""The order of arrival of several sources, set when it begins to matter: when a node sees two of them.
+"""The order of arrival of several sources, set when it begins to matter: when a node sees two of them, and all have an
+event time, whether they were connected on the canvas, in a form, by a fix or pasted.
 
 One source after the other, the default, is not how they would arrive: a join would see all of the left side first.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 from engine.contract.source import Source
 from engine.errors import PipelineError
@@ -18,24 +21,58 @@ SENTENCE = (
 )
 
 
+ONE_BY_ONE: Final = (
+    "the sources of {node} arrive one after the other: all records of the first, then those of the next. Under "
+    "Pipeline you can merge them by their event times."
+)
+
+
 def by_event_time(before: Pipeline, grown: Pipeline) -> tuple[Pipeline, str]:
-    """A grown document with its sources merged by event time, and a sentence about it; as it is, and no sentence, if
-    no node came to see several sources, an order was chosen already, or a source has no such time."""
-    meeting = _meeting(grown)
-    if meeting is None or _meeting(before) is not None or grown.arrival != Arrival():
+    """An edited document with its sources merged by event time, and a sentence about it; as it is, and no sentence, if
+    that was so before the edit, an order was chosen, or a source that a node sees beside another has no such time.
+
+    A script that is taken over stays as its author wrote it.
+    """
+    is_script = bool(grown.script) and grown.script != before.script
+    if is_script or grown.arrival != Arrival() or (before.nodes, before.edges) == (grown.nodes, grown.edges):
         return grown, ""
-    merged = set_arrival(grown, mode="by_column")
-    units: set[object] = set()
-    for node in _sources(grown):
-        source = _configured(node)
-        if source is None or source.event_time is None or source.arrival_column is not None:
-            return grown, ""
-        units.add(source.event_time_unit)
-        merged = set_parameter(merged, node.id, "arrival_column", source.event_time)
+    meeting = _meeting_in_time(grown)
+    if meeting is None or _meeting_in_time(before) is not None:
+        return grown, ""
+    merged = merged_by_column(grown)
+    units = {source.event_time_unit for node in _sources(grown) if (source := _configured(node)) is not None}
     known = {str(problem) for problem in checked(grown).problems}
     if len(units) > 1 or any(str(problem) not in known for problem in checked(merged).problems):
         return grown, ""
     return merged, SENTENCE.format(node=meeting)
+
+
+def merged_by_column(pipeline: Pipeline) -> Pipeline:
+    """The document with its sources merged by their arrival columns; where there is none, by the event time."""
+    merged = set_arrival(pipeline, mode="by_column")
+    for node in _sources(pipeline):
+        source = _configured(node)
+        if source is not None and source.arrival_column is None and source.event_time is not None:
+            merged = set_parameter(merged, node.id, "arrival_column", source.event_time)
+    return merged
+
+
+def one_by_one(pipeline: Pipeline) -> str:
+    """A sentence on an opened document whose sources could be merged by event time and are not; "" for any other."""
+    meeting = _meeting_in_time(pipeline) if pipeline.arrival == Arrival() else None
+    return "" if meeting is None else ONE_BY_ONE.format(node=meeting)
+
+
+def _meeting_in_time(pipeline: Pipeline) -> str | None:
+    """The first node that sees several sources, if all sources have an event time and none has an order of its own."""
+    sources = _sources(pipeline)
+    if len(sources) < 2 or (meeting := _meeting(pipeline)) is None:
+        return None
+    for node in sources:
+        source = _configured(node)
+        if source is None or source.event_time is None or source.arrival_column is not None:
+            return None
+    return meeting
 
 
 def _sources(pipeline: Pipeline) -> list[Node]:

@@ -15,6 +15,7 @@ from engine.contract.operator import OUT
 from engine.model.pipeline import Pipeline
 from storage.model import Run, SavedPipeline
 from ui.access.people import person
+from ui.builder.arriving import by_event_time
 from ui.builder.editing import changed_places, edge_at, placed_like, unplaced
 from ui.builder.grouping import PREFIX, memberships
 from ui.builder.history import History
@@ -81,8 +82,9 @@ class Drafting:
         redraw: the widgets of the changed places take the new values; False if the edit comes from a widget itself.
         """
         before = self.pipeline
+        document, sentence = by_event_time(before, document)
         if self.history.change(document, merge):
-            self.notices = ()
+            self.notices = (sentence,) if sentence else ()
             if redraw:
                 self._generations.update(changed_places(before, document))
             self._keep()

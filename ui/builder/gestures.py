@@ -11,7 +11,6 @@ from pydantic import TypeAdapter
 from engine.contract.operator import OUT
 from engine.errors import PlanRejected
 from engine.model.pipeline import Edge, Group, Node, Pipeline, Place, free_node_id
-from ui.builder.arriving import by_event_time
 from ui.builder.checking import checked
 from ui.builder.drafting import Drafting
 from ui.builder.editing import (
@@ -167,10 +166,7 @@ class Dialogue:
             sentence = f"{source} cannot be connected to {target}. {_named(new[0], target)}"
             self.refusal = Refusal(message.n, source, target, sentence, fixes(grown, new[0], verdict))
             return
-        ordered, sentence = by_event_time(pipeline, grown)
-        drafting.edit(ordered)
-        if sentence:
-            drafting.notices = (sentence,)
+        drafting.edit(grown)
 
     def _fix(self, drafting: Drafting, message: FixIt, refused: Refusal | None) -> None:
         offered: Sequence[Fix] = ()

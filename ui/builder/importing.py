@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.script import is_sql, script_of
+from ui.builder.arriving import one_by_one
 from ui.builder.drafting import open_draft
 from ui.shell import workspace
 
@@ -33,7 +34,7 @@ def imported(content: bytes, name: str) -> Imported:
     if path.suffix.lower() != ".sql":
         return Imported(Pipeline.from_json(text))
     script = script_of(text, TypeRules(), workspace.folder(), path.stem)
-    return Imported(script.pipeline, script.warnings)
+    return Imported(script.pipeline, tuple(filter(None, (*script.warnings, one_by_one(script.pipeline)))))
 
 
 def script_in(content: bytes, name: str) -> Imported | None:

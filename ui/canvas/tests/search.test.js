@@ -6,6 +6,7 @@ const ENTRIES = [
   { title: 'Repeat rows', also: '', summary: 'EXCEPT ALL' },
   { title: 'Windows', also: 'tumble hop', summary: 'Gives each row its windows' },
   { title: 'Match pattern', also: 'cep', summary: 'Finds sequences of rows' },
+  { title: 'Aggregate', also: 'group by select distinct', summary: 'Counts' },
   { title: 'Project', also: 'select map', summary: 'Chooses columns of windows' },
 ]
 const found = (/** @type {string} */ text) =>
@@ -13,7 +14,7 @@ const found = (/** @type {string} */ text) =>
 
 test('an entry is found by the words of other tools', () => {
   assert.deepEqual(found('tumb'), ['Windows'])
-  assert.deepEqual(found('select'), ['Project'])
+  assert.deepEqual(found('select'), ['Project', 'Aggregate'])
 })
 
 test('a word begins where one of the texts has one, and only titles are searched within', () => {

@@ -7,6 +7,7 @@ from typing import Final
 
 import streamlit as st
 
+from ui.builder.arriving import merged_by_column
 from ui.builder.drafting import Drafting
 from ui.builder.editing import operator_class, set_arrival
 from ui.shell.pending import pending
@@ -37,7 +38,9 @@ def arrival_editor(drafting: Drafting) -> None:
     def bind(name: str, shown: str, read: Callable[[str], object] = str) -> str:
         def take(raw: str) -> None:
             if key.endswith(f"|{drafting.generation('arrival')}"):
-                drafting.edit(set_arrival(drafting.pipeline, **{name: read(raw)}), redraw=False)
+                is_merged = (name, raw) == ("mode", "by_column")
+                document = set_arrival(drafting.pipeline, **{name: read(raw)})
+                drafting.edit(merged_by_column(document) if is_merged else document, redraw=False)
 
         pending().draw(f"{key}|{name}", shown, take)
         return f"{key}|{name}"

@@ -22,13 +22,14 @@ export function matching(entries, text, said) {
 }
 
 /**
- * How far down a word begins one of the texts' words; within a word it counts in the first text only.
+ * How far down a word begins one of the texts' words, and how far to the right in that text: what is called `select` comes
+ * before what is called `group by select distinct`. Within a word it counts in the first text only.
  *
  * @param {string[]} texts
  * @param {string} word
  */
 function place(texts, word) {
   const at = texts.findIndex((text) => ` ${text}`.includes(` ${word}`))
-  if (at >= 0) return at
+  if (at >= 0) return at + Math.min(0.9, ` ${texts[at]}`.indexOf(` ${word}`) / 1000)
   return texts[0].includes(word) ? texts.length : Infinity
 }
