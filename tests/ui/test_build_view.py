@@ -49,6 +49,22 @@ def test_with_nothing_open_it_says_how_to_begin(open_view: OpenView) -> None:
     assert [button.label for button in app.button] == ["Go to the pipelines", "New pipeline"]
 
 
+def test_a_run_that_a_server_failed_offers_rows_in_its_place(store: Store, open_view: OpenView) -> None:
+    topic = {"servers": "localhost:9", "topic": "t", "format": "json", "columns": [{"name": "a", "type": "bigint"}]}
+    nodes = (Node(id="t", operator="kafka", parameters=topic), Node(id="out", operator="sink"))
+    pipeline = Pipeline(name="p", nodes=nodes, edges=(Edge(source="t", target="out"),))
+    store.drafts.save("k1", History(pipeline).to_json(), identity="mine")
+    run = store.runs.create("p", pipeline.to_json(), identity="mine")
+    store.runs.fail(run.run_id, "t: no broker at localhost:9 answers. Is it running?", "t")
+    app = open_view("build", draft="k1", run=str(run.run_id), selection="out")
+    assert [error.value for error in app.error] == ["**t**: No broker at localhost:9 answers. Is it running?"]
+    assert f"Run {run.run_id} failed before a record left **out**." in [each.value for each in app.caption]
+    labelled(app.button, "Use rows for t").click().run()
+    assert kept(store).node("t").operator == "rows"
+    assert not app.exception
+    assert labelled(app.text_input, "Name of the node").value == "t"
+
+
 def test_the_plan_of_the_selected_node_is_explained(open_draft: OpenDraft) -> None:
     app = open_draft(examples()["01-word-frequency"], "count_counts")
     app.segmented_control(key="drawer-tab").set_value("Plan").run()

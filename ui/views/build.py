@@ -45,7 +45,7 @@ def build(drafting: Drafting) -> None:
                 if problem.node not in nodes and nodes:
                     st.markdown(f":red[:material/error: {as_sentence(problem)}]")
             if shown is not None:
-                run_failure(shown)
+                run_failure(drafting, shown)
             if not blocking(verdict):
                 tests_beside(drafting)
         with st.container(key="bench-canvas"):

@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 
 from ui.builder.drafting import Drafting, current
+from ui.components.builder.stand_ins import rows_for_failed
 from ui.components.live.live_controls import live_controls, resume_button
 from ui.components.live.live_figures import current_rate
 from ui.components.runs.run_actions import cancel_button
@@ -80,13 +81,14 @@ def _facts(shown: Overlay) -> list[str]:
     return [phase, words.elapsed(took) if took is not None else "", made, on, changed]
 
 
-def run_failure(shown: Overlay) -> None:
-    """Draw the error of a failed run."""
+def run_failure(drafting: Drafting, shown: Overlay) -> None:
+    """Draw the error of a failed run; of one that a server failed, also what can be done without the server."""
     run = shown.run
     if run.error:
         place = f"**{run.error_node}**: " if run.error_node else ""
         run_look = look(run, shown.job)
         st.error(place + as_sentence(run.error.removeprefix(f"{run.error_node}: ")), icon=run_look.icon)
+        rows_for_failed(drafting, run.error_node)
 
 
 def run_watch(drafting: Drafting, shown: Overlay | None) -> None:

@@ -32,7 +32,7 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
     """Draw the changelog of an edge, page by page, with a button to the Changelog page."""
     edge = edge_of(shown, node_id, port)
     if edge is None or not edge.total:
-        st.caption("No record went through this edge.")
+        st.caption(_no_record(shown, node_id))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         name = node_id if port == OUT else f"{node_id}.{port}"
@@ -54,6 +54,15 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
         total, table = page.total, raw_table(edge, page.records, state.event)
     grid(table, key=f"canvas-log-{edge.run_id}-{edge.table}", label=f"Changelog of {node_id}")
     pager(offset_key, offset, _RECORDS, total, what="records")
+
+
+def _no_record(shown: Overlay, node_id: str) -> str:
+    name = words.escaped(node_id)
+    if shown.goes_on:
+        return f"No record has left **{name}** yet."
+    if shown.run.error:
+        return f"Run {shown.run.run_id} failed before a record left **{name}**."
+    return f"No record left **{name}** in run {shown.run.run_id}."
 
 
 def node_in_run(shown: Overlay, verdict: Check, node_id: str) -> None:

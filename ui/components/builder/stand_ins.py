@@ -20,6 +20,13 @@ def empty_tables(drafting: Drafting) -> None:
                 _button(drafting, node, f"Use rows for {node.id}", "noted")
 
 
+def rows_for_failed(drafting: Drafting, node_id: str) -> None:
+    """Draw the button for a table whose server failed a run; nothing for any other node."""
+    for node in drafting.pipeline.nodes:
+        if node.id == node_id and server_of(node) is not None:
+            _button(drafting, node, f"Use rows for {node.id}", "failed")
+
+
 def tables_elsewhere(drafting: Drafting) -> None:
     """Draw the tables that are read from a server, or from rows in its place."""
     for node in drafting.pipeline.nodes:
