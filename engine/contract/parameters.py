@@ -39,6 +39,8 @@ class Marks(TypedDict, total=False):
     """One of the choices that only the source knows (`Source.offered`)."""
     code: bool
     """Python code."""
+    is_type: bool
+    """The text of a type, in Flink SQL."""
     text: bool
     """Values other than strings and numbers are entered as text and parsed by the model."""
     functions: bool

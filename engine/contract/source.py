@@ -78,7 +78,9 @@ class TypedColumn(Parameters):
     """A declared column."""
 
     name: str = parameter("Name")
-    type: str = parameter("Type", "A type of Flink SQL, such as BIGINT or DECIMAL(10,2).", default="string")
+    type: str = parameter(
+        "Type", "A type of Flink SQL, such as BIGINT or DECIMAL(10, 2).", default="STRING", is_type=True
+    )
 
 
 class ComputedColumn(Parameters):

@@ -37,7 +37,7 @@ def plan_live(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Plan:
 
 def _types(source: TextFiles, node: str, folder: Path) -> dict[str, str]:
     """The types of all columns of the files, including the one with the kinds, which is no column of the output."""
-    types = {column.name: column.type.declared for column in source.derive(node, folder).schema}
+    types = {column.name: column.type.flink for column in source.derive(node, folder).schema}
     if isinstance(source, RowFile) and source.kind_column is not None:
         types[source.kind_column] = "string"
     return types

@@ -70,6 +70,9 @@ _PRECISION: Final = re.compile(r"timestamp\w*\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
 _ROW: Final = re.compile(
     r"\s*(?:row|struct)\s*(?:<(.*)>|\((.*)\))(?:\s+not)?(?:\s+null)?\s*", re.IGNORECASE | re.DOTALL
 )
+_BARE_MOMENT: Final = re.compile(
+    r"^(timestamp(?:_ltz)?)( with local time zone| with time zone| without time zone|)$", re.IGNORECASE
+)
 _A_ROW: Final = re.compile(r"\b(row|struct)\s*[<(]", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"\s+(comment\s+)?'(?:[^']|'')*'\s*$", re.IGNORECASE)
 
@@ -126,6 +129,19 @@ def type_from(text: str) -> Type:
             return plain
     message = unknown_name("type", text, AVAILABLE)
     raise ValueError(message)
+
+
+def flink_type(text: str) -> Type:
+    """The type that a text of Flink SQL says: a bare TIMESTAMP has no zone, and six digits. Raises ValueError."""
+    return type_from(_BARE_MOMENT.sub(rf"\1({MICROSECONDS})\2", text.strip()))
+
+
+def in_flink(text: str, read: Callable[[str], Type] = type_from) -> str:
+    """A type's text in Flink SQL's notation; as it is if it says no type. read: what it is a text of."""
+    try:
+        return read(text).flink
+    except ValueError:
+        return text
 
 
 def parts_of(text: str, separator: str = ",") -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Types as values. Documents, Spark and Flink have texts of them, which `engine.model.type_texts` reads.
 
-`str(type_)` is Spark's notation (`decimal(10,2)`, `array<struct<`a`:int>>`), which documents and the store have, too;
-`flink` is Flink SQL's, `arrow` what Spark and the studio make of it in Arrow.
+`flink` is Flink SQL's notation, which documents and all sentences have; `str(type_)` is Spark's (`decimal(10,2)`,
+`array<struct<`a`:int>>`), which the store has, too; `arrow` is what Spark and the studio make of it in Arrow.
 """
 
 from __future__ import annotations
@@ -80,13 +80,6 @@ class Type:
     def is_instant(self) -> bool:
         """Whether it is Flink's TIMESTAMP_LTZ: a moment on the time line, whatever the zone."""
         return isinstance(self, Timestamp) and self.is_zoned
-
-    @property
-    def declared(self) -> str:
-        """The type as documents have it: as Spark, or as Flink if it has unusual digits of a second."""
-        if not self.has(lambda part: isinstance(part, Timestamp) and part.precision != MILLISECONDS):
-            return str(self)
-        return self.flink.lower() if isinstance(self, Timestamp) else self.flink
 
     @property
     def sql(self) -> str:

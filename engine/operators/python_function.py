@@ -57,6 +57,7 @@ class Python(Operator):
         "makes records of an array.",
         default="",
         start="STRING",
+        is_type=True,
     )
 
     @property

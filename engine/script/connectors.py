@@ -292,7 +292,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
             raise ddl.rejected(message)
     if "monitor_interval_ms" in parameters or is_web(path) or operator == "avro":
         # The declared columns are trusted: the files may not exist yet, and Avro has NULL where one has no such field.
-        parameters |= {"types": {column.name: column.type.declared for column in ddl.columns}, "fixed_columns": True}
+        parameters |= {"types": {column.name: column.type.flink for column in ddl.columns}, "fixed_columns": True}
     warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
     if operator == "parquet" and is_recording(folder / parameters["path"]):
         return Recording.operator, parameters
@@ -318,11 +318,11 @@ def _is_elsewhere(operator: str, parameters: dict[str, Any], node_id: str, folde
 
 def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> dict[str, Any]:
     """The declared types that differ from the types inferred from the file."""
-    declared = {column.name: column.type.declared for column in ddl.columns}
+    declared = {column.name: column.type.flink for column in ddl.columns}
     try:
         source = configured(Node(id=node_id, operator=operator, parameters=parameters))
         assert isinstance(source, Source)
-        inferred = {column.name: column.type.declared for column in source.derive(node_id, folder).schema}
+        inferred = {column.name: column.type.flink for column in source.derive(node_id, folder).schema}
     except StudioError:
         # An empty file, for example, has no types; other errors are reported for the whole node.
         inferred = {}

@@ -20,7 +20,7 @@ def generated(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
         )
     columns = []
     for column in ddl.columns:
-        made: dict[str, Any] = {"name": column.name, "type": column.type.declared}
+        made: dict[str, Any] = {"name": column.name, "type": column.type.flink}
         for option, name, read in (
             ("kind", "kind", str),
             ("start", "min", float),

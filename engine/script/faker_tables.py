@@ -34,7 +34,7 @@ def faked(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
         given = {name: options.pop(f"{field}.{name}.expression", "") for name in names}
         made = {
             "name": column.name,
-            "type": column.type.declared,
+            "type": column.type.flink,
             "expression": options.pop(f"{field}.expression", ""),
             "elements": [{"name": name, "expression": text} for name, text in given.items() if text],
             "length": _number(ddl, options, f"{field}.length", int),

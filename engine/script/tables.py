@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -12,18 +11,14 @@ from sqlglot.tokenizer_core import Token
 
 from engine.errors import unknown_name
 from engine.model.schema import Column
-from engine.model.type_texts import type_from
-from engine.model.types import MICROSECONDS, Type
+from engine.model.type_texts import flink_type
+from engine.model.types import Type
 from engine.script.statements import Cursor, Statement, place_of_token, raw
 from engine.sql.algebra import Expr, plain
 from engine.sql.dialect import Flink
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
 
-_BARE_MOMENT: Final = re.compile(
-    r"^(timestamp(?:_ltz)?)( with local time zone| with time zone| without time zone|)$", re.IGNORECASE
-)
-"""A moment without its precision, which is then the most. (For documents, a bare TIMESTAMP is an instant.)"""
 _TYPES: Final = (
     "STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME(p), TIMESTAMP(p), "
     "TIMESTAMP_LTZ(p), BYTES, ARRAY<..>, MAP<.., ..>, MULTISET<..>, ROW<..>"
@@ -104,7 +99,7 @@ class TableDdl:
     @property
     def column_parameters(self) -> list[dict[str, str]]:
         """The columns as a source's parameter."""
-        return [{"name": column.name, "type": column.type.declared} for column in self.columns]
+        return [{"name": column.name, "type": column.type.flink} for column in self.columns]
 
     @property
     def connector(self) -> str:
@@ -305,7 +300,7 @@ def _declared(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> Column:
 
 
 def _type_of(tokens: Sequence[Token], text: str) -> Type:
-    return type_from(_BARE_MOMENT.sub(rf"\1({MICROSECONDS})\2", raw(tokens, text)))
+    return flink_type(raw(tokens, text))
 
 
 def _slip(tokens: Sequence[Token], text: str) -> str:

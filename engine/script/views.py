@@ -109,10 +109,10 @@ def _typed(parameters: dict[str, Any]) -> dict[str, Any]:
     typed = dict(parameters)
     try:
         if isinstance(types := typed.get("types"), dict):
-            typed["types"] = {name: type_from(type_).declared for name, type_ in types.items()}
+            typed["types"] = {name: type_from(type_).flink for name, type_ in types.items()}
         if isinstance(columns := typed.get("columns"), list):
             typed["columns"] = [
-                {**one, "type": type_from(one["type"]).declared} if "type" in one else one for one in columns
+                {**one, "type": type_from(one["type"]).flink} if "type" in one else one for one in columns
             ]
     except ValueError:
         # Invalid types are reported by the planner.

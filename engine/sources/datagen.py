@@ -35,7 +35,9 @@ class GeneratedColumn(Parameters):
     """One column, and how its values are generated."""
 
     name: str = parameter("Name", min_length=1)
-    type: str = parameter("Type", "A type of Flink SQL, such as BIGINT, STRING or TIMESTAMP(3).", default="bigint")
+    type: str = parameter(
+        "Type", "A type of Flink SQL, such as BIGINT, STRING or TIMESTAMP(3).", default="BIGINT", is_type=True
+    )
     kind: Literal["random", "sequence"] = parameter(
         "Kind", "random: any value between From and To. sequence: counts up from From to To.", default="random"
     )

@@ -36,7 +36,9 @@ class FakerColumn(Parameters):
     """One column, and the expression of its values."""
 
     name: str = parameter("Name", min_length=1)
-    type: str = parameter("Type", "A type of Flink, such as BIGINT, STRING or TIMESTAMP(3).", default="STRING")
+    type: str = parameter(
+        "Type", "A type of Flink, such as BIGINT, STRING or TIMESTAMP(3).", default="STRING", is_type=True
+    )
     expression: str = parameter(
         "Expression",
         "Text with calls: #{Name.fullName}, #{number.numberBetween '1','100'}, #{Options.option 'a','b'}, "

@@ -237,6 +237,19 @@ def test_a_list_of_columns_is_added_to_moved_and_emptied(store: Store, open_draf
     assert set_parameter(kept(store), "rows", "columns", columns) == pipeline
 
 
+def test_types_are_shown_and_kept_as_flink_writes_them(store: Store, open_draft: OpenDraft) -> None:
+    # As a former version kept them: a bare `timestamp` was Spark's, an instant.
+    columns = [{"name": "a", "type": "timestamp"}, {"name": "b", "type": "timestamp_ntz"}]
+    pipeline, _ = add_node(Pipeline(), "rows", parameters={"columns": columns})
+    app = open_draft(pipeline, "rows")
+    types = [field for field in app.text_input if field.label == "Type"]
+    assert [field.value for field in types] == ["TIMESTAMP_LTZ(3)", "TIMESTAMP(3)"]
+    assert kept(store) == pipeline
+    for typed, is_kept in (("timestamp", "TIMESTAMP(6)"), ("decimal(10,2)", "DECIMAL(10, 2)"), ("a typo", "a typo")):
+        next(field for field in app.text_input if field.label == "Type").set_value(typed).run()
+        assert kept(store).node("rows").parameters["columns"][0]["type"] == is_kept
+
+
 def test_mini_batch_is_switched_on_for_the_pipeline_and_what_is_wrong_with_it_is_said(
     store: Store, open_draft: OpenDraft
 ) -> None:

@@ -17,6 +17,7 @@ from engine.errors import NotRead, StudioError
 from engine.model.changelog import APPEND, SYMBOLS, ChangelogMode, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
+from engine.script.readable import readable
 from engine.windows.parameters import BOUNDS
 from ui.builder.checking import checked, edge_reason, keys_in_words, modes
 from ui.builder.editing import edge_key, operator_class, palette
@@ -227,8 +228,12 @@ def _word(field: Field, value: Any) -> str:
             return ""
         case FieldKind.DURATION, int():
             return duration(value)
-        case FieldKind.FILE | FieldKind.COLUMN | FieldKind.EXPRESSION | FieldKind.CHOICE, str():
-            return value.rpartition("/")[2] if field.kind is FieldKind.FILE else value.replace("_", " ")
+        case FieldKind.FILE, str():
+            return value.rpartition("/")[2]
+        case FieldKind.CHOICE, str():
+            return value.replace("_", " ")
+        case FieldKind.COLUMN | FieldKind.EXPRESSION, str():
+            return readable(value)
         case FieldKind.CODE, str():
             return next(reversed(_FUNCTION.findall(value)), "")
         case FieldKind.COLUMNS, list() | tuple():
@@ -244,7 +249,9 @@ def _word(field: Field, value: Any) -> str:
 def _item(item: Mapping[str, Any]) -> str:
     """An item of a list: SUM(amount), or its name."""
     if "function" in item:
-        return f"{item['function']}({item['argument']})" if item.get("argument") else str(item["function"])
+        return (
+            f"{item['function']}({readable(str(item['argument']))})" if item.get("argument") else str(item["function"])
+        )
     return str(item.get("name") or item.get("column") or "")
 
 
@@ -300,7 +307,7 @@ def _columns(derived: Derived) -> list[list[str]]:
     rows = []
     for column in derived.schema:
         roles = ["key"] * (column.name in in_keys) + ["event time"] * (column.time is not None)
-        rows.append([column.name, str(column.type), ", ".join(roles)])
+        rows.append([column.name, column.type.flink, ", ".join(roles)])
     rest = len(rows) - _COLUMNS_SHOWN
     return rows if rest <= 0 else [*rows[:_COLUMNS_SHOWN], [f"and {rest} more", "", ""]]
 

@@ -12,8 +12,10 @@ import streamlit as st
 from engine.contract.source import Source
 from engine.errors import shortened
 from engine.model.schema import Schema
+from engine.model.type_texts import flink_type, in_flink
 from engine.model.types import Type, quote
 from engine.python_functions.declared import Rejected, functions_in
+from engine.script.readable import readable
 from ui.builder.editing import ABSENT
 from ui.builder.nested_fields import as_expression
 from ui.components.editor import Editing, Wrong, code_area
@@ -82,6 +84,8 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     show, read = _TEXTS[field.kind]
     value = form.value(field)
     text = "" if value is None else show(value)
+    if field.kind is FieldKind.EXPRESSION:
+        text = readable(text, form.scope(field.port))
     key = form.key(field.name)
     empty = _empty(field)
     form.bind(field, key, text, lambda typed: read(typed) if typed and typed.strip() else empty)
@@ -125,6 +129,15 @@ def _words_text(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else _plain(value)
 
 
+def _type_text(value: Any) -> str:
+    """A type as Flink SQL writes it. Documents of former versions have Spark's texts."""
+    return in_flink(_plain(value))
+
+
+def _type_value(text: str) -> object:
+    return in_flink(text, flink_type)
+
+
 def _types_value(text: str) -> object:
     """`a BIGINT, `b c` DECIMAL(10,2)` as an object; commas inside brackets belong to the type."""
     types_by_name: dict[str, str] = {}
@@ -132,14 +145,16 @@ def _types_value(text: str) -> object:
         quoted = re.match(r"\s*`((?:[^`]|``)*)`\s*(.*)", part, re.DOTALL)
         name, type_ = (quoted[1].replace("``", "`"), quoted[2]) if quoted else part.strip().partition(" ")[::2]
         if name:
-            types_by_name[name] = type_.strip()
+            types_by_name[name] = in_flink(type_.strip(), flink_type)
     return types_by_name
 
 
 def _types_text(value: Any) -> str:
     if not isinstance(value, dict):
         return _plain(value)
-    return ", ".join(f"{name if name.isidentifier() else quote(name)} {type_}" for name, type_ in value.items())
+    return ", ".join(
+        f"{name if name.isidentifier() else quote(name)} {_type_text(type_)}" for name, type_ in value.items()
+    )
 
 
 def _json_value(text: str) -> object:
@@ -168,6 +183,7 @@ _TEXTS: Final[dict[FieldKind, tuple[Callable[[Any], str], Callable[[str], object
     FieldKind.WORDS: (_words_text, _words_value),
     FieldKind.JSON: (_plain, _json_value),
     FieldKind.NUMBER: (_plain, _number_value),
+    FieldKind.TYPE: (_type_text, _type_value),
     FieldKind.TYPES: (_types_text, _types_value),
 }
 
@@ -317,8 +333,10 @@ def _column_words(
     def words(name: Any) -> str:
         if name == _NOTHING:
             return "none"
-        if schema is None or (is_free and name not in types):
+        if schema is None:
             return str(name)
+        if is_free and name not in types:
+            return readable(str(name), schema)
         if name not in types:
             return f"{name} · missing"
         return str(name) if is_narrow else f"{name} · {shortened(types[name].flink, 40)}"

@@ -101,7 +101,9 @@ def _table(field: Field, form: FormContext, items: Sequence[Any], columns: Colum
     base = remembered(f"{key}|base", {"rows": [list(item) for item in items]})["rows"]
     names = list(columns)
     form.bind(field, key, _UNTOUCHED, lambda edits: edited_rows(base, edits or {}, columns))
-    config: dict[str, Any] = {name: st.column_config.TextColumn(f"{name} · {type_}") for name, type_ in columns.items()}
+    config: dict[str, Any] = {
+        name: st.column_config.TextColumn(f"{name} · {type_.flink}") for name, type_ in columns.items() if type_
+    }
     if KIND in columns and columns[KIND] is None:
         config[KIND] = st.column_config.SelectboxColumn(KIND, options=list(SYMBOLS), required=True, default="+I")
     shown = {name: pd.Series([_shown(row[at]) for row in base], dtype=object) for at, name in enumerate(names)}

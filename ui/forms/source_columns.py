@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from engine.errors import StudioError
 from engine.local.parsed import Parsed, parsed_rows
 from engine.model.schema import Schema
+from engine.model.type_texts import flink_type, in_flink
 from engine.model.types import INTEGERS, Timestamp, Type
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import FileSource
@@ -97,7 +98,7 @@ def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, prop
 
 
 def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> None:
-    shown = chosen if isinstance(chosen, str) else _AS_FOUND
+    shown = in_flink(chosen) if isinstance(chosen, str) else _AS_FOUND
     key = _key(form, f"types.{at}", column.name)
     own_type = column.type.flink
     others = [each for each in _TYPES if each != own_type]
@@ -105,7 +106,7 @@ def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> 
 
     def take(typed: Any) -> None:
         if form.is_current(key):
-            wanted = str(typed or "").strip()
+            wanted = in_flink(str(typed or "").strip(), flink_type)
             form.write(("types", column.name), ABSENT if wanted in (_AS_FOUND, own_type) else wanted)
 
     pending().draw(key, shown, take)

@@ -31,6 +31,7 @@ class FieldKind(Enum):
     WORDS = "words"
     ITEMS = "items"
     GRID = "grid"
+    TYPE = "type"
     TYPES = "types"
     OFFERED = "offered"
     CODE = "code"
@@ -138,6 +139,7 @@ def _kind(annotation: Any, extra: dict[str, Any]) -> tuple[FieldKind, tuple[str 
         return FieldKind.GRID, (), None
     marked = {
         "text": FieldKind.TEXT,
+        "is_type": FieldKind.TYPE,
         "duration": FieldKind.DURATION,
         "column": FieldKind.COLUMN,
         "columns": FieldKind.COLUMNS,

@@ -63,7 +63,7 @@ def _first_rows(model: type[BaseModel]) -> dict[str, Any]:
         if field.kind is FieldKind.GRID:
             parameters[field.name] = [["Hello"], ["World"], ["Hello"]]
         elif field.kind is FieldKind.ITEMS and field.model is not None and "type" in field.model.model_fields:
-            parameters[field.name] = [{"name": "word", "type": "string"}]
+            parameters[field.name] = [{"name": "word", "type": "STRING"}]
     return parameters
 
 

@@ -169,7 +169,7 @@ class Emitter:
             if type_ == VOID:
                 message = "NULL alone has no type in VALUES. Give it one: CAST(NULL AS STRING)."
                 raise SqlRejected(message, values[0])
-            return type_.declared
+            return type_.flink
         except StudioError as error:
             raise SqlRejected(error.sentence, values[0]) from error
 

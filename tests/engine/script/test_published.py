@@ -247,7 +247,7 @@ def test_a_table_that_is_created_twice_is_replaced_with_a_note(spark: SparkSessi
     table = "CREATE TABLE t (c INT) WITH ('connector' = 'iceberg');\n"
     other = table.replace("c INT", "d INT")
     script = read(f"{table}SELECT c FROM t;\n{other}CREATE TABLE IF NOT EXISTS t (e INT);\nSELECT d FROM t;", spark)
-    assert script.pipeline.nodes[0].parameters["columns"] == [{"name": "d", "type": "int"}]
+    assert script.pipeline.nodes[0].parameters["columns"] == [{"name": "d", "type": "INT"}]
     assert [note for note in script.warnings if note.startswith("line")] == [
         "line 3: Flink would refuse this: there is already a table or view 't', which this one replaces.",
         "line 2: this SELECT is left out, as line 3 replaces t.",

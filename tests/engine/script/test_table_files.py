@@ -26,7 +26,7 @@ def pipeline_of(operator: str, **parameters: Any) -> Pipeline:
 CASES = {
     "sheet": ("excel", {"path": "book.xlsx", "table": "Orders", "event_time": "at", "watermark_delay_ms": 5000}),
     "cells": ("excel", {"path": "book.xlsx", "table": "Orders", "header": False}),
-    "sqlite": ("sqlite", {"path": "shop.sqlite", "table": "orders", "primary_key": ["id"], "types": {"id": "int"}}),
+    "sqlite": ("sqlite", {"path": "shop.sqlite", "table": "orders", "primary_key": ["id"], "types": {"id": "INT"}}),
     "duckdb": ("duckdb", {"path": "shop.duckdb", "table": "orders", "event_time": "at", "watermark_delay_ms": 0}),
     "kinds": ("sqlite", {"path": "shop.sqlite", "table": "changes", "kind_column": "op"}),
 }

@@ -21,7 +21,7 @@ def test_a_file_of_the_web_is_a_table_of_the_filesystem_in_and_out(url: str, for
     script = read(TABLE.format(url=url, format=format_) + "SELECT k, v FROM t", spark)
     source = script.pipeline.node("t")
     assert source.parameters["path"] == url
-    assert source.parameters["types"] == {"k": "string", "v": "int"}
+    assert source.parameters["types"] == {"k": "STRING", "v": "INT"}
     text = written(script.pipeline, spark).text
     assert f"'path' = '{url}'" in text
     assert content(read(text, spark).pipeline) == content(script.pipeline)
