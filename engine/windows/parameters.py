@@ -66,7 +66,7 @@ Offset = Annotated[
 ]
 
 
-WINDOW_WORDS: Final = ("tumble", "tumbling", "hop", "hopping", "sliding", "cumulate", "session")
+WINDOW_WORDS: Final = ("tumble", "hop", "session", "cumulate", "tumbling", "hopping", "sliding")
 """What windows are called in SQL and elsewhere, for the search of operators."""
 
 

@@ -68,7 +68,10 @@ def test_how_long_ago_is_said_as_people_say_it() -> None:
         (datetime(2024, 1, 2, 3, 4, 5), "2024-01-02 03:04:05"),  # noqa: DTZ001 - as DuckDB hands it out
         (datetime(2024, 1, 2, 3, 4, 5, 999_000, UTC), "2024-01-02 03:04:05.999"),
         (datetime(2024, 1, 2, 3, 4, 5, 999_001, UTC), "2024-01-02 03:04:05.999001"),
-        ({"a": 1}, '{"a": "1"}'),
+        (
+            {"a": {"b": 1.5, "at": datetime(2024, 1, 2, 3)}, "l": [{"c": None}, True], 5: "x"},  # noqa: DTZ001
+            '{"a": {"b": 1.5, "at": "2024-01-02 03:00:00"}, "l": [{"c": null}, true], "5": "x"}',
+        ),
     ],
 )
 def test_a_value_is_one_line_of_text(cell: object, text: str) -> None:

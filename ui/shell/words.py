@@ -7,6 +7,7 @@ import re
 import struct
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from html import escape
 from typing import Final
 
@@ -132,9 +133,24 @@ def value(cell: object) -> str:
         case list() | tuple():
             return "[" + ", ".join(value(item) for item in cell) + "]"
         case dict():
-            return json.dumps({value(key): value(item) for key, item in cell.items()}, ensure_ascii=False)
+            return _inside(cell)
         case _:
             return str(cell)
+
+
+def _inside(item: object) -> str:
+    """A value inside of a ROW or a MAP, as JSON."""
+    match item:
+        case None:
+            return "null"
+        case dict():
+            return "{" + ", ".join(f"{_inside(value(key))}: {_inside(each)}" for key, each in item.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(_inside, item)) + "]"
+        case bool() | int() | float() | Decimal():
+            return value(item)
+        case _:
+            return json.dumps(value(item), ensure_ascii=False)
 
 
 def at_line(line: int) -> str:
