@@ -141,20 +141,26 @@ def _in_sqlite(type_: str) -> str:
 
 
 def exported_columns(edge: Edge, format_: Format, *, safe: bool) -> str:
-    """The edge's columns as a select list that starts with a comma. safe: no formulas in CSV."""
-    if format_ != "csv" or not safe:
+    """The edge's columns as a select list that starts with a comma. safe: no formulas in CSV.
+
+    In CSV, a ROW or a MAP is JSON: DuckDB's own text of it cannot be read again.
+    """
+    if format_ != "csv":
         return select_columns(edge.columns, "c")
     columns = []
     for column in edge.columns:
         value = f"c.{identifier(column.stored_as)}"
         match column.duckdb_type:
-            case "VARCHAR":
+            case "VARCHAR" if safe:
                 shown = harmless_sql(value)
-            case "BLOB":
+            case "BLOB" if safe:
                 shown = harmless_sql(f"{value}::VARCHAR")
+            case nested if "STRUCT(" in nested or "MAP(" in nested:
+                shown = f"to_json({value})::VARCHAR"
             case _:
                 shown = value
-        columns.append(f", {shown} AS {identifier(str(harmless(column.stored_as)))}")
+        name = str(harmless(column.stored_as)) if safe else column.stored_as
+        columns.append(f", {shown} AS {identifier(name)}")
     return "".join(columns)
 
 

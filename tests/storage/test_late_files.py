@@ -252,6 +252,27 @@ def test_columns_of_the_records_keep_their_names(store: Store, tmp_path: Path) -
     assert (line["late_by"], line["_late_event"], line["_late_by_ms"]) == ("c", "3", "40001")
 
 
+def test_nested_columns_are_exported_as_what_they_are(store: Store, tmp_path: Path) -> None:
+    lines = [{"ts": ts, "by": {"city": city, "tags": [city]}} for ts, city in ((0, "a"), (50_000, "b"), (1_000, "c"))]
+    (tmp_path / "in.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    source = {"path": "in.jsonl", "nested_types": True, "event_time": "ts", "watermark_delay_ms": 0}
+    pipeline = pipeline_of(
+        "clicks -> per_window -> out",
+        clicks=("jsonl", source),
+        per_window=("window_aggregate", {"kind": "tumble", "size_ms": 10_000, "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    run_id, written = run_locally(store, tmp_path, pipeline), {}
+    for format_ in ("parquet", "json", "csv"):
+        written[format_] = tmp_path / f"late.{format_}"
+        store.late_exports.write(run_id, written[format_], format_)
+    (typed,) = pq.read_table(written["parquet"]).to_pylist()
+    (line,) = map(json.loads, written["json"].read_text().splitlines())
+    (row,) = csv.DictReader(written["csv"].read_text().splitlines())
+    assert typed["by"] == line["by"] == {"city": "c", "tags": ["c"]}
+    assert json.loads(row["by"]) == line["by"]
+
+
 def test_rejected_rows_are_exported_as_they_were(store: Store, windows: int, tmp_path: Path) -> None:
     path = tmp_path / "rejected.jsonl"
     assert store.late_exports.write_rejected(windows, path, "json") == 2
