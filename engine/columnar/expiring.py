@@ -29,7 +29,6 @@ from engine.contract.columnar_kernel import (
     Records,
     state_batch,
 )
-from engine.contract.expired import Expired
 from engine.contract.frames import EXPIRES, GROUP, arrow_fields
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
@@ -113,15 +112,14 @@ class ExpiringColumns:
         return state_batch(self.state_schema, groups[order], taken(columns, order))
 
 
-def expired_of(lives: Lives, records: Records) -> list[Expired]:
-    """What records have met that had expired."""
+def expired_of(lives: Lives, records: Records) -> tuple[Longs, list[pa.Array]]:
+    """What records have met that had expired: their ports, and columns of `expired_schema` from `seq` on."""
     assert records.now is not None, "what expires has a clock"
-    steps = records.steps.take(pa.array(lives.met)).to_pylist()
-    columns = (records.ports[lives.met], records.seqs[lives.met], lives.met_ms, records.now[lives.met])
-    return [
-        Expired(port, seq, step, 0, 1, expired_ms - lives.ttl_ms, expired_ms, now_ms)
-        for step, port, seq, expired_ms, now_ms in zip(steps, *(column.tolist() for column in columns), strict=True)
-    ]
+    met, expired_ms = lives.met, lives.met_ms
+    kinds, entries = np.zeros(len(met), np.int64), np.ones(len(met), np.int64)
+    numbers = kinds, entries, expired_ms - lives.ttl_ms, expired_ms, records.now[met]
+    columns = [pa.array(records.seqs[met]), records.steps.take(pa.array(met)), *map(pa.array, numbers)]
+    return records.ports[met].astype(np.int64), columns
 
 
 def expiring_columns(columnar: Columnar, ttl_ms: int) -> Columnar:

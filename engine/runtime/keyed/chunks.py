@@ -132,7 +132,7 @@ class _Loop:
         if advanced.fired is not None:
             self._files.fired(advanced.fired)
         if advanced.lives is not None and len(advanced.lives.met):
-            self._files.expired(expired_of(advanced.lives, records))
+            self._files.expired(*expired_of(advanced.lives, records))
 
     def _late(self, lates: Lates, records: Records) -> None:
         places = pa.array(lates.places)

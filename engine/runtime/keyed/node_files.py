@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from engine.columnar.runs import distinct
 from engine.contract.columnar_kernel import NEVER, Fired, Longs
-from engine.contract.expired import Expired
 from engine.contract.frames import POSITION, expired_schema, fires_schema, key_times_schema, late_schema
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.hashing import hashes_of
@@ -154,20 +153,13 @@ class NodeWriter:
 
     def late(self, ports: Longs, columns: Sequence[pa.Array]) -> None:
         """Write late records. columns: those of `late_schema` from `seq` on. ports: the inputs of the records."""
-        size = len(ports)
         if self._files.local is not None:
             columns = self._files.local.lates(columns)
-        names = pa.array(self._files.ports).take(pa.array(ports))
-        node = pa.array([self._files.edge.node]).take(pa.array(np.zeros(size, np.int64)))
-        self._parts[LATE].write(pa.RecordBatch.from_arrays([node, names, *columns], schema=late_schema()))
+        self._parts[LATE].write(self._of_ports(ports, columns, late_schema()))
 
-    def expired(self, met: Sequence[Expired]) -> None:
-        """Write what records have met that had expired."""
-        node, ports = self._files.edge.node, self._files.ports
-        rows = [(node, ports[one.port], *one[1:]) for one in met]
-        schema = expired_schema()
-        columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)]
-        self._parts[EXPIRED].write(pa.RecordBatch.from_arrays(columns, schema=schema))
+    def expired(self, ports: Longs, columns: Sequence[pa.Array]) -> None:
+        """Write what records have met that had expired. columns: those of `expired_schema` from `seq` on."""
+        self._parts[EXPIRED].write(self._of_ports(ports, columns, expired_schema()))
 
     def fired(self, windows: Fired) -> None:
         """Note windows that fired. Many keys have the same ones, which are noted once."""
@@ -194,6 +186,12 @@ class NodeWriter:
             if part.close():
                 yield {"what": what, "path": part.path, "rows": part.rows, "bucket": self._bucket}
         yield from self._merged
+
+    def _of_ports(self, ports: Longs, columns: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+        """Entries of a ledger, with the node and the names of its inputs."""
+        names = pa.array(self._files.ports).take(pa.array(ports))
+        node = pa.array([self._files.edge.node]).take(pa.array(np.zeros(len(ports), np.int64)))
+        return pa.RecordBatch.from_arrays([node, names, *columns], schema=schema)
 
     def _place(self, what: str) -> str:
         edge, ending = self._files.edge, "arrow" if what in _MAPPED else "parquet"

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from engine.contract.columnar_kernel import NEVER, Fired, Longs
-from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP
+from engine.contract.expired import Expired
+from engine.contract.frames import ENDS, KIND, PORT, SEQ, STEP, expired_schema
 from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Saved
 from engine.model.row_values import to_pylist
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
@@ -183,7 +184,7 @@ class _Writer:
             out.lates.clear()
         if out.expired and (all_of_it or len(out.expired) >= _FLUSH):
             self.account.met(out.expired)
-            self._files.expired(out.expired)
+            self._files.expired(*expired_columns(out.expired))
             out.expired.clear()
             self.account.written()
         if out.fired and (all_of_it or len(out.fired) >= _FLUSH):
@@ -204,6 +205,13 @@ class _Writer:
         fields = self._task.states.keys
         columns = zip(*keys, strict=True) if fields else []
         return [typed(values, field.type) for values, field in zip(columns, fields, strict=True)]
+
+
+def expired_columns(met: Sequence[Expired]) -> tuple[Longs, list[pa.Array]]:
+    """What records have met: their ports, and columns of `engine.contract.frames.expired_schema` from `seq` on."""
+    ports, *entries = zip(*met, strict=True)
+    types = (field.type for field in list(expired_schema())[2:])
+    return np.array(ports), [pa.array(column, type_) for column, type_ in zip(entries, types, strict=True)]
 
 
 _LATE_TYPES: Final = (pa.int64(), pa.binary(), *[pa.int64()] * 5, pa.string(), pa.bool_(), pa.string())

@@ -210,7 +210,9 @@ def _take_in(result: Result, rules: Rules, chunk: Chunk, advanced: Advanced) -> 
     result.lates += lates_of(advanced, chunk)
     result.fired.update(fired_of(advanced))
     if advanced.lives is not None:
-        result.expired += expired_of(advanced.lives, chunk.records)
+        ports, columns = expired_of(advanced.lives, chunk.records)
+        rows = zip(ports.tolist(), *(column.to_pylist() for column in columns), strict=True)
+        result.expired += [Expired(*row) for row in rows]
 
 
 def _epochs(given: Given) -> Iterator[tuple[Timeline, list[tuple[Key, Input]]]]:
