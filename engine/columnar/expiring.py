@@ -4,7 +4,7 @@
     records    r  r  r      r  r        of one key
     lives      |------      |----       for the kernel, each is a key of its own
 
-The plain telling is `engine.contract.expiry.Expiring`, of kernels that write their state at every record.
+The plain telling is `engine.contract.expiry.Expiring`. A record that does not write the state does not refresh it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from engine.columnar.columns import row_of_groups, taken
-from engine.columnar.runs import Runs, shifted
+from engine.columnar.rules import rule
+from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import (
     Advanced,
     Chunk,
@@ -33,8 +35,18 @@ from engine.contract.frames import EXPIRES, GROUP, arrow_fields
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
 
+@runtime_checkable
+class KeepsBest(ColumnarKernel, Protocol):
+    """A kernel that writes its state only at a record that beats the kept one: of a higher rank, or of an equal one."""
+
+    ties_win: bool
+
+    def ranks(self, records: Records, state: pa.RecordBatch) -> tuple[Longs, Longs]:
+        """The ranks of the records, and of the state's rows."""
+
+
 class ExpiringColumns:
-    """A kernel with at most one row of state per key, which it writes at every record.
+    """A kernel with at most one row of state per key, which it writes at every record unless it keeps the best one.
 
     State: the row, and when it expires, as `Expiring.expires_ms` has it.
     """
@@ -49,13 +61,18 @@ class ExpiringColumns:
         records, now = chunk.records, chunk.records.now
         assert now is not None, "a run with a state TTL has a clock"
         expires: Longs = chunk.state.column(EXPIRES).to_numpy()
+        held = chunk.state.drop_columns([EXPIRES])
         runs = Runs.of(records.groups)
         row_of_run = row_of_groups(chunk.state, chunk.groups)[records.groups[runs.starts]]
         is_known = row_of_run >= 0
         known = np.full(len(runs), MAX_WATERMARK)
         known[is_known] = expires[row_of_run[is_known]]
-        expires_before = shifted(runs, self._expires(now), known)
-        has_expired = expires_before <= now
+        ranks, kept, ties_win = self._ranks(records, held)
+        best = np.zeros(len(runs), np.int64)
+        best[is_known] = kept[row_of_run[is_known]]
+        of_runs = runs.starts, runs.ends, is_known.astype(np.int64), known, best
+        gone, expires_before, expires_after = expiries(*of_runs, ranks, now, self._expires(now), int(ties_win))
+        has_expired = gone > 0
         begins = has_expired.copy()
         begins[runs.starts] = True
         lives = Runs.starting(begins)
@@ -63,7 +80,6 @@ class ExpiringColumns:
         first_of_run = lives.numbers[runs.starts] if len(runs) else np.zeros(0, np.int64)
         goes_on = is_known & ~has_expired[runs.starts]
 
-        held = chunk.state.drop_columns([EXPIRES])
         carried = state_batch(
             self._kernel.state_schema, first_of_run[goes_on], taken(held.columns[1:], row_of_run[goes_on])
         )
@@ -73,7 +89,7 @@ class ExpiringColumns:
 
         has = np.zeros(len(lives), np.bool_)
         has[advanced.state.column(GROUP).to_numpy()] = True
-        last = self._expires(now[lives.ends - 1])
+        last = expires_after[lives.ends - 1]
         had = np.full(len(lives), MIN_WATERMARK)
         had[first_of_run[goes_on]] = known[goes_on]
         # What was there before a life that begins because it had expired.
@@ -84,6 +100,12 @@ class ExpiringColumns:
         places = lives.starts[met]
         told = Lives(lives.starts, has, last, had, places, expires_before[places], self._ttl_ms)
         return replace(advanced, state=self._kept(chunk, runs, lives, of_life, last, advanced.state), lives=told)
+
+    def _ranks(self, records: Records, held: pa.RecordBatch) -> tuple[Longs, Longs, bool]:
+        """The ranks of the records and of the kept rows, and whether a record of an equal one writes."""
+        if isinstance(self._kernel, KeepsBest):
+            return *self._kernel.ranks(records, held), self._kernel.ties_win
+        return np.zeros(len(records), np.int64), np.zeros(held.num_rows, np.int64), True
 
     def _expires(self, now: Longs) -> Longs:
         """When what is written now expires; before the clock's first time it has no age."""
@@ -110,6 +132,38 @@ class ExpiringColumns:
         stay = taken(chunk.state.columns[1:], others)
         columns = [pa.concat_arrays(both) for both in zip(own, stay, strict=True)]
         return state_batch(self.state_schema, groups[order], taken(columns, order))
+
+
+@rule
+def expiries(
+    starts: Longs,
+    ends: Longs,
+    known: Longs,
+    known_until: Longs,
+    best: Longs,
+    ranks: Longs,
+    now: Longs,
+    until: Longs,
+    ties_win: int,
+) -> tuple[Longs, Longs, Longs]:
+    """Whether each record finds an expired entry, when the entry that it finds expires, and the one that it leaves.
+
+    starts, ends: of each key's records. known: whether it has an entry, of this rank (best), which expires at
+    known_until. now, until: the clock at each record, and when expires what it writes.
+    """
+    gone, before, after = list(range(0)), list(range(0)), list(range(0))
+    for run in range(len(starts)):
+        has, expires, top = known[run] > 0, known_until[run], best[run]
+        for at in range(starts[run], ends[run]):
+            # An entry without an age gets it from the first record that finds it under a clock.
+            expires = min(expires, until[at])
+            has_expired = has and expires <= now[at]
+            gone.append(1 if has_expired else 0)
+            before.append(expires)
+            if has_expired or not has or ranks[at] > top or (ranks[at] == top and ties_win > 0):
+                has, expires, top = True, until[at], ranks[at]
+            after.append(expires)
+    return np.array(gone, np.int64), np.array(before, np.int64), np.array(after, np.int64)
 
 
 def expired_of(lives: Lives, records: Records) -> tuple[Longs, list[pa.Array]]:

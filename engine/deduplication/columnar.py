@@ -29,7 +29,7 @@ class RowTimeColumns:
     ) -> None:
         self._time_at = time_at
         self._width = width
-        self._keep_last = keep_last
+        self.ties_win = keep_last
         self._update_before = update_before
         self._first_kind = INSERT if tell_insert else UPDATE_AFTER
         kept = layout.values[0][:width] if update_before else ()
@@ -39,10 +39,7 @@ class RowTimeColumns:
         """Find the rows that are at least as late as all previous ones, or earlier than all of them."""
         records, state = chunk.records, chunk.state
         values = records.values[0]
-        event_times, _ = longs(values[self._time_at])
-        known, _ = longs(state.column(1))
-        # The smallest is the largest of the inverted times.
-        times, kept = (event_times, known) if self._keep_last else (~event_times, ~known)
+        times, kept = self.ranks(records, state)
         runs = Runs.of(records.groups)
         row_of_run = row_of_groups(state, chunk.groups)[records.groups[runs.starts]]
         known_runs = row_of_run >= 0
@@ -52,19 +49,26 @@ class RowTimeColumns:
         known_starts = runs.starts[known_runs]
         top[known_starts] = np.maximum(top[known_starts], before[known_runs])
         best = shifted(runs, running_most(runs, top), before)
-        wins = times >= best if self._keep_last else times > best
+        wins = times >= best if self.ties_win else times > best
         wins[runs.starts[~known_runs]] = True
 
         rows = values[: self._width]
         kept_rows = tuple(state.columns[2:]) if self._update_before else None
         replaced = Replaced.of(records, wins, row_of_run, runs)
         emitted = replaced.emitted(records, rows, kept_rows, self._first_kind)
-        stays = (event_times, *(rows if self._update_before else ()))
+        stays = (longs(values[self._time_at])[0], *(rows if self._update_before else ()))
         return Advanced(emitted, replaced.state(self.state_schema, chunk, stays))
+
+    def ranks(self, records: Records, state: pa.RecordBatch) -> tuple[Longs, Longs]:
+        """Their times; inverted if the earliest row is the best one."""
+        times, known = longs(records.values[0][self._time_at])[0], longs(state.column(1))[0]
+        return (times, known) if self.ties_win else (~times, ~known)
 
 
 class KeepFirstColumns:
     """The first row to arrive; all others are ignored. State: a row without columns, that the key was seen."""
+
+    ties_win = False
 
     def __init__(self, layout: Layout) -> None:
         self.state_schema = pa.schema([])
@@ -81,6 +85,10 @@ class KeepFirstColumns:
         steps = extended(taken_paths(records.steps, firsts), 0)
         emitted = Emitted(records.seqs[firsts], steps, kinds, taken(records.values[0], firsts))
         return Advanced(emitted, state_batch(self.state_schema, np.flatnonzero(seen), ()))
+
+    def ranks(self, records: Records, state: pa.RecordBatch) -> tuple[Longs, Longs]:
+        """None beats the first one."""
+        return np.zeros(len(records), np.int64), np.zeros(state.num_rows, np.int64)
 
 
 class KeepLastColumns:

@@ -352,8 +352,8 @@ class Deduplicate(RoutesLate, OwnTtl):
         if bundling(context.options) is not None and function is not Function.ROWTIME_FIRST_COMPLETE:
             return Columnar(None, "record by record: mini-batch folds its bundles key by key")
         ttl_ms = state_ttl_ms(context.options)
-        if ttl_ms and function not in (Function.PROCTIME_LAST, Function.CHANGELOG_LAST):
-            # Not every record writes the state.
+        if ttl_ms and function is Function.ROWTIME_FIRST_COMPLETE:
+            # A candidate does not expire, and what a timer writes does.
             return RECORD_BY_RECORD
         if refused := without_equality(schema.column(key).type for key in self.keys):
             return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
@@ -361,9 +361,9 @@ class Deduplicate(RoutesLate, OwnTtl):
             case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
                 kept = partial(RowTimeColumns, time_at=time_at, width=width, keep_last=self.keep is Keep.LAST)
                 by_time = partial(kept, update_before=before, tell_insert=tell_insert)
-                return Columnar(by_time, f"columnar: the {self.keep.value} row by event time")
+                return expiring_columns(Columnar(by_time, f"columnar: the {self.keep.value} row by event time"), ttl_ms)
             case Function.PROCTIME_FIRST:
-                return Columnar(KeepFirstColumns, "columnar: the first row by arrival")
+                return expiring_columns(Columnar(KeepFirstColumns, "columnar: the first row by arrival"), ttl_ms)
             case Function.PROCTIME_LAST | Function.CHANGELOG_LAST:
                 on_changelog = function is Function.CHANGELOG_LAST
                 nested = [column.type for column in schema if column.type.is_nested and not repeat]
