@@ -178,17 +178,16 @@ def _curve(
     kinds = [kind for kind in dict.fromkeys(row[0] for row in rows) if kind != KEYS]
     held: dict[str, int] = defaultdict(int)
     gone: dict[str, int] = defaultdict(int)
-    size = measured = place = 0
+    place = 0
     points: list[tuple[Any, ...]] = []
     by_seq: dict[int, list[Sequence[Any]]] = defaultdict(list)
     for row in rows:
         by_seq[row[1]].append(row)
+    each_bytes = _bytes_of_entries(by_seq)
     for seq in sorted(by_seq):
-        for kind, _, entries, expired, bytes_, of_entries in by_seq[seq]:
+        for kind, _, entries, expired, _, _ in by_seq[seq]:
             held[kind] += entries
             gone[kind] += expired
-            if of_entries:
-                size, measured = bytes_, of_entries
         clock_ms = clocks.get(seq)
         while clock_ms is not None and place < len(later) and later[place][1] <= clock_ms:
             kind, _, entries = later[place]
@@ -196,8 +195,24 @@ def _curve(
             gone[kind] += entries
             place += 1
         total = sum(held[kind] for kind in kinds)
-        estimate = round(size / measured * total) if measured else 0
+        estimate = round(each_bytes[seq] * total)
         expired_entries = sum(gone[kind] for kind in kinds)
         by_kind = {kind: held[kind] for kind in kinds}
         points.append((seq, clock_ms, by_kind, held[KEYS], estimate, expired_entries))
     return node, kinds, points
+
+
+def _bytes_of_entries(by_seq: Mapping[int, Sequence[Sequence[Any]]]) -> dict[int, float]:
+    """The bytes of an entry at each point: what was measured at the end of its epoch, or last before."""
+    found: dict[int, float] = {}
+    waiting: list[int] = []
+    known = 0.0
+    for seq in sorted(by_seq):
+        waiting.append(seq)
+        measured = [(bytes_, of_entries) for *_, bytes_, of_entries in by_seq[seq] if of_entries]
+        if measured:
+            size, of_entries = measured[-1]
+            known = size / of_entries
+            found.update(dict.fromkeys(waiting, known))
+            waiting.clear()
+    return {**found, **dict.fromkeys(waiting, known)}

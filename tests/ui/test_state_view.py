@@ -10,9 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from storage import Store
+from storage.event_time.held_states import HeldPoint, HeldState
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
 from tests.ui.seeded_store import expiring, freed, marked_up, word_count
+from ui.components.held.held_table import growth_sentences
 from ui.runs.ttl_trials import Found, FoundResult, FoundTrial, Trials
 from ui.shell import workspace
 
@@ -31,6 +33,27 @@ def test_operators_are_told_with_what_they_hold_and_how_it_grows(store: Store, o
     (sentences,) = [markdown.value for markdown in app.markdown if "With its TTL" in markdown.value]
     assert "**3 entries** at most so far" in sentences
     assert "Without a TTL" in sentences
+
+
+def test_bytes_are_told_at_every_point_of_a_run(store: Store) -> None:
+    held, _ = store.held_states.of_run(expiring(store, workspace.folder()))
+    # An entry takes 35 bytes, as measured at the end of the run.
+    assert {point.size - 35 * point.total for point in held.points} == {0}
+
+
+def _point(seq: int, clock_ms: int | None) -> HeldPoint:
+    return HeldPoint(seq, clock_ms, {"rows": seq}, seq, 0, 0)
+
+
+def test_a_clock_that_stands_still_is_told_with_its_reason() -> None:
+    def told(*clocks_ms: int | None) -> list[str]:
+        points = tuple(_point(at + 1, clock_ms) for at, clock_ms in enumerate(clocks_ms))
+        return list(growth_sentences(HeldState("joined", ("rows",), points)))
+
+    (never,) = told(None, None, None, None)
+    assert "no source has an event time" in never
+    (early,) = told(0, HOUR, HOUR, HOUR, HOUR, HOUR)
+    assert "stood still after event 2**, at 1970-01-01 01:00:00.000" in early
 
 
 def test_the_file_of_a_record_says_what_had_gone_and_what_would_have_come_out(

@@ -44,7 +44,7 @@ def growth_sentences(state: HeldState) -> Iterator[str]:
     rate, free = state.growth_per_hour(), state.growth_per_hour(with_expired=True)
     last = state.last
     if rate is None or free is None:
-        yield "The recorded clock stood still (no source has an event time): how fast the state grows is not known."
+        yield _still(state)
         return
     entry = last.size / last.total if last.total else 0.0
     if last.expired:
@@ -64,6 +64,21 @@ def growth_sentences(state: HeldState) -> Iterator[str]:
         )
     else:
         yield "It did not grow in the second half of this run."
+
+
+def _still(state: HeldState) -> str:
+    """Why its growth is not known, in Markdown: the clock is not ahead of where it was in the middle of the run."""
+    stood = "The recorded clock stood still"
+    unknown = "how fast the state grows is not known"
+    last_ms = state.last.clock_ms
+    if last_ms is None:
+        return f"{stood} (no source has an event time): {unknown}."
+    since = next(point for point in state.points if point.clock_ms == last_ms)
+    return (
+        f"**{stood} after event {since.seq:,}**, at {words.instant(last_ms)}: {unknown}. It is the largest event time "
+        "so far, so sources that are read one after the other move it only once. Where they are merged by event time, "
+        "it moves all the time."
+    )
 
 
 def held_in_words(entries: Mapping[str, int]) -> str:
