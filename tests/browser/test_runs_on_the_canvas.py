@@ -159,6 +159,7 @@ def app(tmp_path_factory: pytest.TempPathFactory, kafka: Cluster) -> Iterator[Ap
     rates = examples()["09-temporal-join"]
     with Store.open(folder / "studio.duckdb") as store:
         store.drafts.save("rates", History(set_parameter(rates, "rates", "primary_key", [])).to_json())
+        store.drafts.save("words", History(examples()["10-word-frequency-ttl"]).to_json())
         store.drafts.save("blank", History(Pipeline(name="blank")).to_json())
         for key, source in sources.items():
             steps = {"counts": ("aggregate", COUNT), "out": ("sink", {"mode": "changelog"})}
@@ -221,3 +222,15 @@ def test_a_press_declares_the_missing_key_and_a_late_version_is_used(open_page: 
     tab(page, "Late")
     late = page.locator(".st-key-bench-drawer")
     expect(late).to_contain_text("2 of 11 records were late: 2 were late but used by converted")
+
+
+def test_what_a_node_holds_is_on_its_badge_which_opens_its_state(open_page: OpenPage) -> None:
+    page = open_page("build?draft=words")
+    start_run(page)
+    status(page, " finished")
+    badge = node(page, "count_words").get_by_role("button", name="count_words: State: 3 accumulators of 3 keys")
+    expect(badge).to_have_text(re.compile(r"state [\d.]+ k?B · 2 expired"))
+    badge.click()
+    expect(page).to_have_url(re.compile("/state.*node=count_words"))
+    expect(page.get_by_role("heading", name="count_words")).to_be_visible()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()

@@ -151,11 +151,12 @@ class Run(_Message):
 
 
 class Open(_Message):
-    """Show the changelog of an edge, or the ledger of late and rejected records of a node."""
+    """Show the changelog of an edge, the ledger of late and rejected records of a node, or its state over the run."""
 
     kind: Literal["open"]
     edge: str | None = None
     late: str | None = None
+    state: str | None = None
 
 
 Message = Annotated[

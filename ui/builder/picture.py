@@ -19,6 +19,7 @@ from engine.model.pipeline import Node, Pipeline, Place
 from engine.planner import Check, NodePlan
 from engine.script.readable import readable
 from engine.windows.parameters import BOUNDS
+from storage.event_time.held_states import HeldPoint
 from ui.builder.checking import checked, edge_reason, keys_in_words, modes
 from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
@@ -149,7 +150,6 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
         if run is not None:
             if node.id in run.lines:
                 shape |= _ran(run.lines[node.id], run.marks_ms.get(node.id))
-                shape |= _holds(run.lines[node.id], shape)
             if node.id in run.changed:
                 what = "changed since" if node.id in run.lines else "not in"
                 shape["since"] = f"{what} run {run.run.run_id}"
@@ -284,18 +284,16 @@ def _ran(line: OperatorLine, mark_ms: int | None) -> Shape:
         shape["watermark"] = instant(mark_ms)
     if line.records_in and line.records_out is not None:
         shape["amplification"] = f"{line.records_out / line.records_in:.2f}".rstrip("0").rstrip(".")
+    if line.held is not None and (line.held.total or line.held.expired):
+        shape["held"] = _held(line.held)
     return {"run": shape, **({"error": line.error} if line.error else {})}
 
 
-def _holds(line: OperatorLine, shape: Shape) -> Shape:
-    """The size of its state beside its parameters, and what it is on the badge of the state."""
-    held = line.held
-    if held is None or not held.total:
-        return {}
-    # In front: a long line is cut off at its end.
-    hints = [f"state {size(held.size)}"] + [str(shape["hint"])] * bool(shape["hint"])
-    now = f"in the run {held_in_words(held.entries)} of {count(held.keys, 'key')}"
-    return {"hint": " · ".join(hints), "state": f"{shape.get('state', '')}; {now}".removeprefix("; ")}
+def _held(held: HeldPoint) -> Shape:
+    """The badge of a state: its size, what has expired, and a sentence with both."""
+    told = f"State: {held_in_words(held.entries)} of {count(held.keys, 'key')}, {size(held.size)}"
+    expired = f"; {count(held.expired, 'entry', 'entries')} expired so far" if held.expired else ""
+    return {"size": size(held.size), "expired": held.expired, "told": f"{told}{expired}"}
 
 
 def _symbols(mode: Iterable[RowKind]) -> list[str]:

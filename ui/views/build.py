@@ -19,6 +19,7 @@ from ui.runs.overlay import overlay
 from ui.runs.starting import start_run
 from ui.shell.frame import WORKBENCH
 from ui.shell.guard import as_sentence, guarded
+from ui.shell.navigation import go
 from ui.shell.pending import pending
 from ui.shell.state import state
 
@@ -58,10 +59,13 @@ def build(drafting: Drafting) -> None:
 
 
 def answer(drafting: Drafting) -> None:
-    """Fulfil the canvas's requests that are not edits of the document: open the drawer, close the form, or run."""
+    """Fulfil the canvas's requests that are not edits of the document: open a drawer or page, close the form, run."""
     wishes = dialogue(drafting).wishes
     while wishes:
         match wishes.pop(0):
+            case Open(state=str(node)):
+                state.update(node=node)
+                go("state")
             case Open(late=str()):
                 bench().open_drawer(LATE)
             case Open():

@@ -105,6 +105,8 @@ export type NodeFacts = {
     amplification?: string
     /** Of a source, while the run goes on. */
     watermark?: string
+    /** What its state holds now; expired: entries so far; told: in a sentence. */
+    held?: { size: string; expired: number; told: string }
   }
   error?: string
   /** How the node differs from the one that ran. */
@@ -194,7 +196,7 @@ export type Gesture =
   | { kind: 'insert'; node: string; edge: string }
   | { kind: 'fix'; node: string; label: string }
   | { kind: 'undo' | 'redo' | 'save' | 'run' }
-  | { kind: 'open'; edge?: string; late?: string }
+  | { kind: 'open'; edge?: string; late?: string; state?: string }
 
 export type Message = Gesture & { n: number }
 
@@ -255,7 +257,7 @@ export interface PictureActions {
   /** An edge, or a group by its id. */
   pick(id: string): void
   fold(group: string, isFolded: boolean): void
-  open(what: { edge?: string; late?: string }): void
+  open(what: { edge?: string; late?: string; state?: string }): void
 }
 
 export interface Command {

@@ -133,7 +133,7 @@ export function Canvas({ data, dark, shadow, send }) {
       tip: hover,
       problems: showProblems,
       pick: (/** @type {string} */ id) => select([id]),
-      open: (/** @type {{ edge?: string, late?: string }} */ what) => post({ kind: 'open', ...what }),
+      open: (/** @type {{ edge?: string, late?: string, state?: string }} */ what) => post({ kind: 'open', ...what }),
     }),
     [hover, showProblems, select, post, folding],
   )

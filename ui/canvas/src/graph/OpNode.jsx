@@ -105,7 +105,28 @@ function Progress({ id, run }) {
       <Ledger id={id} count={run.dropped} what="dropped" />
       <Ledger id={id} count={run.used} what="late but used" />
       <Ledger id={id} count={run.rejected} what="rejected" />
+      {run.held && <Held id={id} held={run.held} />}
     </div>
+  )
+}
+
+/**
+ * What the state of a node takes, and what has expired of it. A click opens its page.
+ *
+ * @param {{ id: string, held: NonNullable<NonNullable<NodeFacts['run']>['held']> }} props
+ */
+function Held({ id, held }) {
+  const { open } = useContext(Picture)
+  return (
+    <button
+      className="held nodrag"
+      title={held.told}
+      aria-label={`${id}: ${held.told}, show it over the run`}
+      onClick={() => open({ state: id })}
+    >
+      state {held.size}
+      {held.expired > 0 && <span className="gone"> · {number(held.expired)} expired</span>}
+    </button>
   )
 }
 
