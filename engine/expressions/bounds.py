@@ -19,6 +19,8 @@ from engine.expressions.comparisons import MIRRORED, NEGATED
 from engine.model.value_interval import ANY_VALUE, NO_VALUE, ValueInterval
 
 _ANYTHING: Final = (ANY_VALUE,)
+_LARGEST: Final = 1_000
+"""Digits of a number that is known: far more than any type has, far fewer than computing with it allows."""
 
 
 def interval(value: exp.Expr, of_column: Callable[[exp.Expr], ValueInterval]) -> ValueInterval:
@@ -86,9 +88,10 @@ def _number(value: exp.Expr) -> Decimal | None:
             return None if number is None else -number
         case exp.Literal() if not value.is_string or isinstance(value.parent, exp.Cast):
             try:
-                return Decimal(value.this)
+                number = Decimal(value.this)
             except InvalidOperation:
                 return None
+            return number if number.is_finite() and abs(number.adjusted()) < _LARGEST else None
     return None
 
 
