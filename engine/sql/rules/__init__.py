@@ -12,12 +12,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from engine.sql.algebra import Expr, Filter, Join, Relation, Select
+from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select
 from engine.sql.names import Names
 from engine.sql.rejected import place_of
 from engine.sql.rules.empty_pruning import is_empty, pruned
 from engine.sql.rules.filter_pushdown import filtered, joined
 from engine.sql.rules.inputs import with_inputs
+from engine.sql.rules.join_remove import aggregated
 from engine.sql.rules.limit_rank import ranked_limit
 from engine.sql.rules.project_merge import selected
 from engine.sql.rules.set_operations import combined
@@ -27,6 +28,7 @@ RULES: Final[tuple[tuple[type, Callable[[Any], Relation]], ...]] = (
     (Select, lambda one: selected(one.input, one.items)),
     (Filter, lambda one: filtered(one.input, one.condition)),
     (Join, lambda one: joined(one.left, one.right, one.kind, one.condition, one.at, one.as_of)),
+    (Aggregate, aggregated),
     (Limit, ranked_limit),
     (SetOperation, combined),
 )

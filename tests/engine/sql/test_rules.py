@@ -90,6 +90,44 @@ CASES = [
         "Select[k](Join[SEMI](t, Empty(Select[1 EXPR$0](Filter[1 = 0](u)))))",
         "Empty(Select[k](Empty(t)))",
     ),
+    (
+        "SELECT t.k, COUNT(*) AS n FROM t LEFT JOIN (SELECT k, COUNT(*) AS c FROM u GROUP BY k) u ON t.k = u.k "
+        "GROUP BY t.k",
+        "Select[k, n](Aggregate(Join[LEFT AND k = k0](t, Select[k, c](Aggregate(u)))))",
+        "Aggregate(t)",
+    ),
+    (
+        "SELECT u.k, COUNT(*) AS n FROM (SELECT DISTINCT k FROM t) t RIGHT JOIN u ON t.k = u.k AND u.w > 1 "
+        "GROUP BY u.k",
+        "Select[k0 k, n](Aggregate(Join[RIGHT AND k = k0 AND w > 1](Aggregate(Select[k](t)), u)))",
+        "Select[k0 k, n](Aggregate(Select[k k0, w, ut](u)))",
+    ),
+    (
+        "SELECT COUNT(DISTINCT t.v) FILTER (WHERE t.v > 1) AS n FROM t LEFT JOIN u ON t.k = u.k",
+        "Select[n](Aggregate(Join[LEFT AND k = k0](t, u)))",
+        "Aggregate(Join[LEFT AND k = k0](t, u))",
+    ),
+    (
+        "SELECT t.k, COUNT(DISTINCT t.v) AS n FROM t LEFT JOIN u ON t.k = u.k GROUP BY t.k",
+        "Select[k, n](Aggregate(Join[LEFT AND k = k0](t, u)))",
+        "Aggregate(t)",
+    ),
+    (
+        "SELECT DISTINCT t.k FROM t LEFT JOIN u ON t.k = u.k",
+        "Aggregate(Select[k](Join[LEFT AND k = k0](t, u)))",
+        "Aggregate(Select[k](t))",
+    ),
+    (
+        "SELECT t.k, MAX(t.v) AS n FROM t LEFT JOIN u ON t.k = u.k GROUP BY t.k",
+        "Select[k, n](Aggregate(Join[LEFT AND k = k0](t, u)))",
+        "Aggregate(Join[LEFT AND k = k0](t, u))",
+    ),
+    (
+        "SELECT t.k, COUNT(u.w) AS n FROM t LEFT JOIN (SELECT k, MAX(w) AS w FROM u GROUP BY k) u ON t.k = u.k "
+        "GROUP BY t.k",
+        "Select[k, n](Aggregate(Join[LEFT AND k = k0](t, Select[k, w](Aggregate(u)))))",
+        "Aggregate(Join[LEFT AND k = k0](t, Aggregate(u)))",
+    ),
 ]
 
 
