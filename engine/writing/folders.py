@@ -49,16 +49,19 @@ class Folder:
 
     def get(self, name: str) -> bytes:
         """The content of a file."""
-        with self._said(), self._system.open_input_file(self._place(name)) as stream:
+        with self._said(), self._system.open_input_stream(self._place(name)) as stream:
             return bytes(stream.read())
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files and folders in one of its folders; none if there is no such folder."""
-        from pyarrow.fs import FileSelector
+        """The files below one of its folders, relative to it; none if there is no such folder."""
+        from pyarrow.fs import FileSelector, FileType
 
+        place = self._place(folder)
         with self._said():
-            found = self._system.get_file_info(FileSelector(self._place(folder), allow_not_found=True))
-        return sorted(each.base_name for each in found if not each.base_name.endswith(_PART))
+            # Not every store has folders that a listing could tell.
+            found = self._system.get_file_info(FileSelector(place, recursive=True, allow_not_found=True))
+        files = (each.path for each in found if each.type == FileType.File and not each.path.endswith(_PART))
+        return sorted(path[path.index(place) + len(place) + 1 :] for path in files)
 
     def remove(self, names: Sequence[str]) -> None:
         """Delete files, some of which may be gone already."""

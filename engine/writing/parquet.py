@@ -78,9 +78,12 @@ class ParquetWriter:
 
     def last(self) -> int | None:
         """From the manifests. Raises TargetError for a folder with a changelog or a table of another run."""
-        if self._writing.mode is not SinkMode.APPEND:
-            self._require_no_other()
-        names = [name for name in self._folder.names(self._manifests) if name.endswith(".json")]
+        own = self._manifests.removeprefix(f"{_EPOCHS}/")
+        known = self._folder.names(_EPOCHS)
+        names = [name.removeprefix(f"{own}/") for name in known if name.startswith(f"{own}/")]
+        others = [name for name in known if not name.startswith(f"{own}/")]
+        if others and self._writing.mode is not SinkMode.APPEND:
+            raise TargetError(self._taken_by(others[0]), self._writing.node, "folder")
         if not names:
             return None
         self._last = int(names[-1].removesuffix(".json"))
@@ -123,14 +126,10 @@ class ParquetWriter:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _require_no_other(self) -> None:
-        own = self._manifests.rpartition("/")[2]
-        others = [name for name in self._folder.names(_EPOCHS) if name != own]
-        if others:
-            run, _, sink = unquote(others[0]).partition(".")
-            of = f"the sink {sink} of this run" if run == self._writing.run else "another run"
-            message = f"{self.place} has the records of {of} already. Choose an empty folder for each run."
-            raise TargetError(message, self._writing.node, "folder")
+    def _taken_by(self, manifest: str) -> str:
+        run, _, sink = unquote(manifest.partition("/")[0]).partition(".")
+        of = f"the sink {sink} of this run" if run == self._writing.run else "another run"
+        return f"{self.place} has the records of {of} already. Choose an empty folder for each run."
 
     def _manifests_before(self, epoch: int) -> list[str]:
         names = self._folder.names(self._manifests)

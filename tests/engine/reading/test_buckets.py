@@ -1,4 +1,4 @@
-"""Sources and workspaces in buckets of S3, Google Cloud Storage and Azure, against servers of their protocols."""
+"""Sources, workspaces and sinks in buckets of S3, Google Cloud Storage and Azure, with servers of their protocols."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from engine.errors import SourceError
+from engine.contract.target import SinkMode, Unreachable
+from engine.errors import SourceError, TargetError
 from engine.reading.files.buckets import BucketError
 from engine.reading.files.storage import list_files, open_file
 from engine.sources.csv import Csv
 from engine.sources.parquet import Parquet
 from engine.spark.workspace import Workspace, writing
+from engine.writing.parquet import ParquetWriter
 from tests.bucket_servers import SERVERS, BucketServer
+from tests.engine.writing.epochs import epoch
+from tests.engine.writing.epochs import writing as writing_into
 from tests.faulty_network import Answer, faulty
 
 ROWS = b"k,v\n" + b"".join(b"%d,x\n" % row for row in range(1000))
@@ -154,6 +158,42 @@ URIS = [
     ("s3:///k", r"s3:///k has no bucket: write s3://BUCKET/FOLDER"),
     ("abfss://a.dfs.core.windows.net/k", r"has no container: write abfss://CONTAINER@ACCOUNT"),
 ]
+
+
+def test_a_sink_that_could_not_write_an_epoch_writes_it_later(
+    bucket: BucketServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = writing_into(Path(), SinkMode.UPSERT)
+    place = f"{bucket.uri}/in/out"
+    full = (
+        b'{"error":{"code":403,"message":"QuotaExceeded"}}' if bucket.uri.startswith("gs") else error("QuotaExceeded")
+    )
+
+    def manifest_refused(method: str, path: str) -> Answer | None:
+        # The content of an object with its name may be in the body only.
+        return None if method in ("GET", "HEAD") or ".parquet" in path else Answer(403, full)
+
+    made = ParquetWriter(sink, place, ())
+    assert made.last() is None
+    made.write(0, epoch(1, "+I a 1", "+I b 1"))
+    with faulty(bucket.port, manifest_refused) as port:
+        monkeypatch.setenv(bucket.endpoint, f"http://127.0.0.1:{port}")
+        refused = ParquetWriter(sink, place, ())
+        assert refused.last() == 0
+        with pytest.raises(TargetError, match="/in/out: the bucket is full; delete what"):
+            refused.write(1, epoch(3, "-D a 1"))
+    monkeypatch.setenv(bucket.endpoint, bucket.environ[bucket.endpoint])
+    again = ParquetWriter(sink, place, ())
+    assert again.last() == 0
+    again.write(1, epoch(3, "-D a 1"))
+    again = ParquetWriter(sink, place, ())
+    assert again.last() == 1
+    with pytest.raises(TargetError, match="has the records of another run already"):
+        ParquetWriter(writing_into(Path(), SinkMode.UPSERT, run="other"), place, ()).last()
+    monkeypatch.setenv(bucket.endpoint, "http://127.0.0.1:1")
+    away = ParquetWriter(sink, place, ())
+    with pytest.raises(Unreachable, match="cannot be reached"):
+        away.last()
 
 
 @pytest.mark.parametrize(("uri", "sentence"), URIS)
