@@ -2,17 +2,22 @@
 
     python -m tests.bench.bench_state [EVENTS] [--ttl-s 60] [--engine local[2]]
     python -m tests.bench.bench_state [EVENTS] --what-if
+    python -m tests.bench.bench_state --hour [EVENTS] [--ttl-s 60] [--keep 500000] [--engine local[2]]
 
 Events come as 5,000 a second, and an epoch has those of one second. Each of 2,000 keys is seen for 10 seconds and
 never again. A group aggregate and a deduplication keep it. Tasks run in this process, so its CPU seconds are all there
 are. The same run without a TTL stands beside it. `--what-if`: the seconds in which five TTLs are tried on a bounded run
-of so many events. Not part of the test run.
+of so many events. `--hour`: a live run with a store and workers, by default over the 18 M events of an hour, in epochs
+of half a minute of them; twelve times in it, the memory of this process (the app's and the driver's), of the JVM and of
+the workers, the bytes of the store, the entries and bytes of the state, and the CPU seconds of all of these processes
+for an epoch. Not part of the test run.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -21,10 +26,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engine.contract.live import Live
-from engine.contract.recorder import EdgeFile, EpochOutput, RunPlan
+from engine.contract.live import Begun, Live
+from engine.contract.recorder import EdgeFile, EpochOutput, ForwardingRecorder, Recorder, RunPlan
 from engine.expressions.analyzer import TypeRules
 from engine.model.options import CLOCK, STATE_TTL
+from engine.model.pipeline import Pipeline
 from engine.runtime import run
 from engine.runtime.in_process import in_process
 from engine.script import script_of
@@ -32,6 +38,10 @@ from engine.spark.run_files import LocalFiles
 from engine.spark.session import get_spark
 from engine.spark.workspace import Workspace
 from engine.ttl_trials import TtlTrials
+from storage import Store
+from storage.recording.retention import Keep
+from tests.bench import process_tree
+from tests.bench.live_runs import footprint
 from tests.golden.trace import plan_of
 
 if TYPE_CHECKING:
@@ -39,6 +49,9 @@ if TYPE_CHECKING:
 
 _A_SECOND: Final = 5_000
 _EPOCH: Final = _A_SECOND
+_HOUR: Final = 3_600 * _A_SECOND
+_LONG: Final = 30 * _A_SECOND
+_POINTS: Final = 12
 _KEYS: Final = 2_000
 _SCRIPT: Final = """
 SET '{ttl}' = '{ttl_s} s';
@@ -78,11 +91,9 @@ class Watching:
         """Note what the state takes after the epoch, and what the epoch took."""
         spent_s = time.process_time()
         self.cpu_s.append(spent_s - self._spent_s)
-        states = json.loads(output.checkpoint)["states"].values()
-        paths = [self.root / file["path"] for files in states for file in files]
-        workspace = Workspace(str(self.root))
-        self.bytes.append(sum(path.stat().st_size for path in paths))
-        self.entries.append(sum(batch.num_rows for path in paths for batch in workspace.mapped(str(path))))
+        entries, size = _state_of(output, self.root)
+        self.entries.append(entries)
+        self.bytes.append(size)
         self._spent_s = time.process_time()
 
     def pause(self, *, paused: bool) -> None:
@@ -98,16 +109,72 @@ class Watching:
         """Nothing is kept of it."""
 
 
+class Hour(ForwardingRecorder):
+    """A recorder that passes a live run on to its store, and tells its figures at some points."""
+
+    def __init__(self, to: Recorder, root: Path, store: Path, events: int) -> None:
+        super().__init__(to)
+        self._root, self._store, self._events = root, store, events
+        self._points = 0
+        self._epochs = 0
+        self._spent_s = sum(process_tree.cpu(os.getpid()).values())
+
+    def commit(self, output: EpochOutput) -> None:
+        """Commit the epoch, and tell the figures if a point is reached."""
+        super().commit(output)
+        self._epochs += 1
+        if output.last_seq * _POINTS < self._events * (self._points + 1):
+            return
+        self._points += 1
+        spent_s = sum(process_tree.cpu(os.getpid()).values())
+        entries, size = _state_of(output, self._root)
+        sys.stdout.write(
+            f"{output.last_seq:>10,}  {entries:>9,} rows of state, {size / 1e6:5.1f} MB  "
+            f"{(spent_s - self._spent_s) / self._epochs:6.3f} CPU s/epoch  {footprint(os.getpid(), self._store)}\n"
+        )
+        sys.stdout.flush()
+        self._spent_s, self._epochs = spent_s, 0
+
+
+def _state_of(output: EpochOutput, root: Path) -> tuple[int, int]:
+    """The rows in the files of the state after an epoch, and their bytes."""
+    states = json.loads(output.checkpoint)["states"].values()
+    paths = [root / file["path"] for files in states for file in files]
+    rows = sum(batch.num_rows for path in paths for batch in Workspace(str(root)).mapped(str(path)))
+    return rows, sum(path.stat().st_size for path in paths)
+
+
+def hour(events: int, ttl_s: int, keep: int, spark: SparkSession) -> None:
+    """Run so many events live, and print the figures of the run at each of the points."""
+    with tempfile.TemporaryDirectory(prefix="hour-") as name:
+        folder = Path(name)
+        place = folder / "s.duckdb"
+        plan = plan_of(_pipeline(events, ttl_s), spark, folder)
+        with Store.open(place) as store:
+            created = store.runs.create("hour", plan.pipeline.to_json(), live=Begun(str(folder)))
+            store.retention.set(created.run_id, Keep(keep))
+            root = store.runs.state_folder(created.run_id)
+            files = LocalFiles(root / "attempt")
+            recorder = Hour(store.record(created.run_id), root, place, events)
+            live = Live(interval_ms=0, records=_LONG)
+            run(plan, spark=spark, recorder=recorder, folder=folder, files=files, live=live)
+
+
+def _pipeline(events: int, ttl_s: int, *, lives: int = 10 * _A_SECOND, per_ms: int = _A_SECOND // 1000) -> Pipeline:
+    """The pipeline, whose keys are each seen for so many events."""
+    named = {"ttl": STATE_TTL.name, "clock": CLOCK.name, "ttl_s": ttl_s}
+    text = _SCRIPT.format(**named, keys=_KEYS, lives=lives, per_ms=per_ms, events=events)
+    script = script_of(text, TypeRules(), Path())
+    assert not script.failures, script.failures
+    return script.pipeline
+
+
 def watched(events: int, ttl_s: int, spark: SparkSession) -> Watching:
     """The figures of a live run over so many events."""
-    named = {"ttl": STATE_TTL.name, "clock": CLOCK.name, "ttl_s": ttl_s}
-    rates = {"keys": _KEYS, "lives": 10 * _A_SECOND, "per_ms": _A_SECOND // 1000, "events": events}
-    script = script_of(_SCRIPT.format(**named, **rates), TypeRules(), Path())
-    assert not script.failures, script.failures
     with tempfile.TemporaryDirectory(prefix="state-") as name:
         folder = Path(name)
         recorder = Watching(folder)
-        plan, files = plan_of(script.pipeline, spark, folder), LocalFiles(folder / "attempt")
+        plan, files = plan_of(_pipeline(events, ttl_s), spark, folder), LocalFiles(folder / "attempt")
         live = Live(interval_ms=0, records=_EPOCH)
         with in_process():
             run(plan, spark=spark, recorder=recorder, folder=folder, files=files, partitions=2, live=live)
@@ -116,12 +183,10 @@ def watched(events: int, ttl_s: int, spark: SparkSession) -> Watching:
 
 def what_if(events: int, spark: SparkSession) -> None:
     """Try five TTLs on a run of so many events, and print the seconds of each. A key comes back after two seconds."""
-    named = {"ttl": STATE_TTL.name, "clock": CLOCK.name, "ttl_s": 60}
-    script = script_of(_SCRIPT.format(**named, keys=_KEYS, lives=events, per_ms=1, events=events), TypeRules(), Path())
-    assert not script.failures, script.failures
+    pipeline = _pipeline(events, 60, lives=events, per_ms=1)
     with tempfile.TemporaryDirectory(prefix="what-if-") as name:
         folder = Path(name)
-        trials = TtlTrials(script.pipeline, spark, folder, folder / "work", lambda seq: seq, events)
+        trials = TtlTrials(pipeline, spark, folder, folder / "work", lambda seq: seq, events)
         began = time.monotonic()
         trials.free()
         sys.stdout.write(f"without a TTL {time.monotonic() - began:6.1f} s\n")
@@ -136,18 +201,24 @@ def what_if(events: int, spark: SparkSession) -> None:
 def main() -> int:
     """Run both, and print their figures a tenth of the run at a time."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_state")
-    parser.add_argument("events", nargs="?", type=int, default=600_000)
+    parser.add_argument("events", nargs="?", type=int)
     parser.add_argument("--ttl-s", type=int, default=10)
+    parser.add_argument("--keep", type=int, default=500_000)
     parser.add_argument("--engine", default="local[2]")
+    parser.add_argument("--hour", action="store_true")
     parser.add_argument("--what-if", action="store_true")
     args = parser.parse_args()
     spark = get_spark(args.engine)
+    if args.hour:
+        hour(args.events or _HOUR, args.ttl_s, args.keep, spark)
+        return 0
+    events = args.events or 600_000
     if args.what_if:
-        what_if(args.events, spark)
+        what_if(events, spark)
         return 0
     sys.stdout.write("               with a TTL                       without\n")
     sys.stdout.write("events         entries        MB  CPU s/epoch   entries        MB  CPU s/epoch\n")
-    sides = [watched(args.events, ttl_s, spark) for ttl_s in (args.ttl_s, 0)]
+    sides = [watched(events, ttl_s, spark) for ttl_s in (args.ttl_s, 0)]
     epochs = min(len(side.entries) for side in sides)
     for part in range(10):
         part_of = slice(epochs * part // 10, epochs * (part + 1) // 10)
