@@ -41,6 +41,7 @@ def _recorded(node: Node, path: Path, folder: Path) -> Node:
             "event_time_unit": known.unit,
             "watermark_delay_ms": source.watermark_delay_ms,
             "watermark_every": source.watermark_every,
+            "arrival_column": source.arrives_by,
         }
     )
     parameters = recording.model_dump(mode="json", exclude_defaults=True)

@@ -31,6 +31,7 @@ class Expiry(Enum):
     """What frees the state of an operator, in words for a plan where a state TTL is set."""
 
     BY_TTL = "each entry goes {ttl}"
+    BY_ARRIVAL = "each entry goes {ttl}, by the arrival columns of the sources"
     BY_WATERMARK = "it goes with the watermark, whatever the state TTL"
     NEVER = "the state TTL does not free it here"
     NO_CLOCK = "each entry goes {ttl} in a live run; no source has an event time, so in a bounded run nothing frees it"

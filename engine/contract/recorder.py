@@ -12,7 +12,7 @@ from typing import Protocol
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.schema import Schema
-from engine.model.timeline import MAX_WATERMARK, Idle
+from engine.model.timeline import MAX_WATERMARK, Idle, Timeline
 
 
 class RecorderError(Exception):
@@ -152,7 +152,7 @@ class EpochOutput:
     rejected, key_times (by node), expired: files or folders of these schemas; they may be missing. held: what the state
     of each node with state holds. decision, checkpoint: of a live run, the decisions for the epoch, and the data to
     continue after it (`engine.contract.live`). turns: of sources that become idle or active again; becoming idle is a
-    separate event. now: the recorded clock, if it is not event time: from an event on, the time in ms.
+    separate event. now: the steps of the recorded clock, if it is not event time.
     """
 
     epoch: int
@@ -170,7 +170,7 @@ class EpochOutput:
     decision: str = ""
     checkpoint: str = ""
     turns: tuple[Turn, ...] = ()
-    now: tuple[tuple[int, int], ...] = ()
+    now: Timeline | None = None
 
 
 @dataclass

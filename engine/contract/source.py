@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import model_validator
@@ -21,7 +21,7 @@ from engine.contract.stream import Json, Stream, Whole
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.model.types import quote
+from engine.model.types import INTEGERS, Timestamp, quote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,7 +159,8 @@ class Source(Parameters):
         last=True,
     )
     arrival_column: ColumnOrNone = parameter(
-        "Arrival column", "The column of this source that is compared when the pipeline merges its sources by a column."
+        "Arrival column",
+        "The column that says when a record arrived: sources can be merged by it, and the clock can go by it.",
     )
     idle_timeout_ms: DurationOrNone = parameter(
         "Idle after",
@@ -227,6 +228,26 @@ class Source(Parameters):
     def update_kind(self) -> UpdateKind:
         """How the source writes updates if its rows are a changelog; consumers cannot change this."""
         return UpdateKind.BEFORE_AND_AFTER
+
+    @property
+    def arrives_by(self) -> str | None:
+        """The column that says when its records arrived, if there is one."""
+        return self.arrival_column or (self.event_time if self.processing_time else None)
+
+    def clock_in(self, schema: Schema, node: str) -> Column | None:
+        """The column of times of arrival with its unit, if there is one. Raises PipelineError for other types."""
+        if self.arrives_by is None:
+            return None
+        column = schema.column(self.arrives_by, node, "arrival_column")
+        if isinstance(column.type, Timestamp):
+            return replace(column, time=TimeUnit.TIMESTAMP)
+        if column.type in INTEGERS:
+            return replace(column, time=column.time or TimeUnit.EPOCH_MS)
+        message = (
+            f"the arrival column {column.name} is {column.type.flink}, but the clock goes by it. "
+            "Choose a TIMESTAMP, a TIMESTAMP_LTZ or an integer that counts ms since 1970; a computed column can be one."
+        )
+        raise PipelineError(message, node, "arrival_column")
 
     def arrival_in(self, schema: Schema, node: str) -> Column:
         """The column by which the source is merged with the others. Raises PipelineError if it is not set."""

@@ -28,15 +28,16 @@ from engine.local.arrivals import Events, Numbers, numbered
 from engine.local.keyed import Outcome, gather, in_instants, key_order, loop_of, outcome_of, run_keys
 from engine.local.native import run_native
 from engine.local.values import Spark
-from engine.local.watermarks import Mark, marks_of, recorded_clock, timeline_of
+from engine.local.watermarks import Mark, clock_by_arrival, marks_of, recorded_clock, timeline_of
 from engine.mini_batch.bundles import Bundles, flushes
 from engine.model.combined_watermark import combined_watermark
-from engine.model.options import goes_by_epochs
+from engine.model.options import goes_by_arrival, goes_by_epochs
 from engine.model.position import ORDINALS
 from engine.model.schema import Schema
 from engine.model.timeline import Timeline
 from engine.planner import NodePlan, Plan
 from engine.python_functions.consent import require_consent
+from engine.runtime.arrivals.times_of_arrival import times_of_arrival
 from engine.runtime.edges.records import of_kinds
 from engine.runtime.keyed.local_times import LocalTimes
 from engine.runtime.steps import sources_by_event_time, step_of, watermark_steps_ms
@@ -78,10 +79,22 @@ class LocalRun:
         }
         """By source, its events in order of arrival, each with the watermark after it."""
         self._timelines = {name: timeline_of(marks) for name, marks in self.marks.items()}
-        now = self._numbers.now if goes_by_epochs(plan.pipeline.options) else ()
-        self._now = Timeline.of(now) if now else recorded_clock(self.marks.values())
+        self._now = self._recorded_clock()
         self._by_time = sources_by_event_time(plan)
         self._done: dict[str, _Output] = {}
+
+    def _recorded_clock(self) -> Timeline:
+        options = self._plan.pipeline.options
+        if goes_by_epochs(options) and self._numbers.now:
+            return Timeline.of(self._numbers.now)
+        if not goes_by_arrival(options):
+            return recorded_clock(self.marks.values())
+        nodes = self._plan.sources
+        return clock_by_arrival(
+            (times_of_arrival(self._events[node.id].table.column(column.name), column), self._numbers.seqs[node.id])
+            for node in nodes
+            if (column := self._plan.clock_of(node)) is not None
+        )
 
     def records(self, node_id: str, port: str = OUT) -> pa.Table:
         """An output in order of position: `engine.contract.frames.changelog_schema`."""

@@ -65,3 +65,11 @@ def recorded_clock(marks: Iterable[Sequence[Mark]]) -> Timeline:
     """The run's recorded clock: the largest event time of all sources so far. marks: of each source."""
     times = [(mark.seq, mark.event_time_ms) for own in marks for mark in own if mark.event_time_ms is not None]
     return Timeline.of(sorted(times))
+
+
+def clock_by_arrival(sources: Iterable[tuple[Longs, Sequence[int]]]) -> Timeline:
+    """The same by times of arrival. sources: of each, the times of its events, and their numbers."""
+    steps = [
+        (seq, at) for times, seqs in sources for seq, at in zip(seqs, times.tolist(), strict=True) if at != NO_TIME
+    ]
+    return Timeline.of(sorted(steps))

@@ -38,7 +38,7 @@ class ValueKind(Enum):
     NUMBER = "a number of records, -1 where there is no limit"
     TIME = "a time such as 5 s"
     PHASES = "AUTO, ONE_PHASE or TWO_PHASE"
-    CLOCK = "AUTO, EVENT_TIME or NONE"
+    CLOCK = "AUTO, EVENT_TIME, ARRIVAL_COLUMN or NONE"
     ZONE = "a time zone such as UTC, Europe/Berlin or GMT+02:00"
 
 
@@ -101,7 +101,8 @@ CLOCK: Final = Option(
     "Clock of the state TTL",
     "EVENT_TIME: as if each record had come at its event time; the clock is the largest of all sources so far. "
     "AUTO: the same for a bounded run; a live run goes by the time at which each epoch was decided, which is kept with "
-    "it. NONE: nothing expires. Not an option of Flink, which reads the clock of the machine.",
+    "it. ARRIVAL_COLUMN: the clock is the largest time so far in the arrival columns of the sources. NONE: nothing "
+    "expires. Not an option of Flink, which reads the clock of the machine.",
     ValueKind.CLOCK,
     "AUTO",
 )
@@ -308,6 +309,11 @@ def goes_by_epochs(options: Mapping[str, str]) -> bool:
     return _text(options, CLOCK) == "auto"
 
 
+def goes_by_arrival(options: Mapping[str, str]) -> bool:
+    """Whether the recorded clock goes by the arrival columns of the sources."""
+    return _text(options, CLOCK) == "arrival_column"
+
+
 def is_one_phase(options: Mapping[str, str]) -> bool:
     """Whether aggregation must not fold records before it counts them."""
     return _text(options, PHASES) == "one_phase"
@@ -329,7 +335,7 @@ def _is_right(value: ValueKind, text: str) -> bool:
         case ValueKind.PHASES:
             return text in ("auto", "one_phase", "two_phase")
         case ValueKind.CLOCK:
-            return text in ("auto", "event_time", "none")
+            return text in ("auto", "event_time", "arrival_column", "none")
         case ValueKind.ZONE:
             return True
 

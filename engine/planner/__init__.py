@@ -17,7 +17,7 @@ from engine.contract.expiry import Expiry
 from engine.contract.operator import OUT, Analyzer, InputPlan, Operator, Strategy
 from engine.errors import NotRead, PipelineError, StudioError, TooDeep
 from engine.model.changelog import APPEND, ChangelogMode, RowKind, UpdateKind
-from engine.model.options import RETRACTION, check_options, is_on
+from engine.model.options import RETRACTION, check_options, goes_by_arrival, is_on
 from engine.model.pipeline import Edge, Pipeline
 from engine.planner.arrival import check_arrival
 from engine.planner.derive import DerivedNode, derive
@@ -133,8 +133,8 @@ def _node_plan(
     if isinstance(node.operator, Operator):
         strategy = node.operator.strategy(inputs, mode)
         expiry = node.operator.expiry(inputs)
-        if expiry is Expiry.BY_TTL and not _has_clock(nodes):
-            expiry = Expiry.NO_CLOCK
+        if expiry is Expiry.BY_TTL:
+            expiry = _by_clock(nodes, options)
         strategy = replace(strategy, state=expiry.of(strategy.state, node.operator.state_ttls_ms(options)))
     else:
         strategy = Strategy("scan", "it reads its rows in order of arrival")
@@ -153,10 +153,13 @@ def _node_plan(
     )
 
 
-def _has_clock(nodes: Mapping[str, DerivedNode]) -> bool:
-    """Whether a source has an event time."""
+def _by_clock(nodes: Mapping[str, DerivedNode], options: Mapping[str, str]) -> Expiry:
+    """What lets an entry with a TTL go: the arrival columns, or event times if a source has them."""
+    if goes_by_arrival(options):
+        return Expiry.BY_ARRIVAL
     sources = (node for node in nodes.values() if not isinstance(node.operator, Operator))
-    return any(source.derived.schema.event_time is not None for source in sources)
+    is_timed = any(source.derived.schema.event_time is not None for source in sources)
+    return Expiry.BY_TTL if is_timed else Expiry.NO_CLOCK
 
 
 def _given(source: DerivedNode, mode: ChangelogMode, need: UpdateKind) -> ChangelogMode:

@@ -7,6 +7,7 @@ from typing import Final
 
 from engine.contract.source import Source
 from engine.errors import PipelineError, unknown_name
+from engine.model.options import CLOCK, goes_by_arrival
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Column
 from engine.model.types import DATE, FLOATS, INTEGERS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
@@ -17,8 +18,21 @@ _NUMBERS: Final = {"whole numbers", "decimals", "approximate numbers"}
 
 
 def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
-    """Raise PipelineError for an order that lists a non-source, or a merge by columns that cannot be compared."""
+    """Raise PipelineError for an order or a clock that the sources cannot have.
+
+    Such an order lists a non-source, or merges by columns that cannot be compared; such a clock goes by columns of
+    arrival times, and no source has one, or one is of another type.
+    """
     sources = {name: node.operator for name, node in nodes.items() if isinstance(node.operator, Source)}
+    if goes_by_arrival(pipeline.options):
+        clocks = [source.clock_in(nodes[name].derived.schema, name) for name, source in sources.items()]
+        if not any(clocks):
+            message = (
+                f"options: {CLOCK.name} is ARRIVAL_COLUMN, but no source says when its records arrived. Set the "
+                "arrival column of a source; above a CREATE TABLE it is "
+                '-- studio.arrived: "its name".'
+            )
+            raise PipelineError(message, "", "options")
     match pipeline.arrival.mode:
         case "listed":
             for name in dict.fromkeys(pipeline.arrival.order):

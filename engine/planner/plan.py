@@ -12,8 +12,9 @@ from engine.contract.source import Source
 from engine.errors import StudioError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import Above
-from engine.model.options import RETRACTION, is_on, zone
+from engine.model.options import RETRACTION, goes_by_arrival, is_on, zone
 from engine.model.pipeline import Pipeline
+from engine.model.schema import Column
 from engine.model.zones import Zone
 from engine.planner.derive import above_of
 
@@ -125,6 +126,13 @@ class Plan:
         options = self.pipeline.options
         operators = (node.operator for node in self.nodes if isinstance(node.operator, Operator))
         return any(any(operator.state_ttls_ms(options)) for operator in operators)
+
+    def clock_of(self, source: NodePlan) -> Column | None:
+        """The column of a source by whose times the recorded clock goes; None if it does not go by times of arrival."""
+        if not self.state_expires or not goes_by_arrival(self.pipeline.options):
+            return None
+        assert isinstance(source.operator, Source)
+        return source.operator.clock_in(source.schema, source.id)
 
     @property
     def drops_retractions(self) -> bool:

@@ -177,7 +177,7 @@ def _taken_in(
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
     started = time.monotonic()
-    givens = [given_of(node, folder) for node in plan.sources]
+    givens = [given_of(plan, node, folder) for node in plan.sources]
     for given in givens:
         sizes = [path.stat().st_size for path in given.inputs]
         progress.nodes[given.node.id].bytes_there = sum(sizes) or None

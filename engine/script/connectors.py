@@ -121,8 +121,13 @@ class SourceTable:
     proctime: tuple[str, ...]
     warnings: tuple[str, ...]
 
-    def by_arrival(self, column: str) -> SourceTable:
-        """The source with a column of arrival times as its event time, instead of any other event time."""
+    def by_arrival(self, column: str, *, only_clock: bool) -> SourceTable:
+        """The source with a column of arrival times as its event time, instead of any other event time.
+
+        only_clock: the clock of the pipeline goes by it, and the event time stays as it is.
+        """
+        if only_clock:
+            return replace(self, node=self.node.with_parameters({**self.node.parameters, "arrival_column": column}))
         parameters = {name: value for name, value in self.node.parameters.items() if name != "watermark_delay_ms"}
         parameters |= {"event_time": column, "processing_time": True}
         return replace(self, node=self.node.with_parameters(parameters))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import StudioError, unknown_name
+from engine.model.options import goes_by_arrival
 from engine.model.types import quote
 from engine.script.failures import Failure, at_statement, unread
 from engine.script.node_ids import node_id_of
@@ -95,8 +96,11 @@ class Parts:
 
     def set_clock(self, name: str, *, for_windows: bool) -> None:
         """Give values to the processing times of a table, and to CURRENT_TIMESTAMP in its computed columns."""
-        has_rows = name in self.rows or name in self.targets
-        self.tables[name] = with_clock(self.tables[name], self.clock_ms, has_rows=has_rows, for_windows=for_windows)
+        has_rows, table = name in self.rows or name in self.targets, self.tables[name]
+        arrives_by = table.statement.directives.get("arrived") if goes_by_arrival(self.options) else None
+        self.tables[name] = with_clock(
+            table, self.clock_ms, has_rows=has_rows, for_windows=for_windows, arrives_by=arrives_by
+        )
 
     def leave_out(self, failure: Failure) -> None:
         """Go on without a statement."""

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from engine.contract.operator import Analyzer
 from engine.errors import shown, unknown_name
+from engine.model.options import goes_by_arrival
 from engine.model.pipeline import Arrival, Group, Node, Pipeline
 from engine.planner import check
 from engine.registry import sources
@@ -328,7 +329,7 @@ class Tables(Mapping[str, Table]):
         """The source with the directives above its table, unless the resulting node no longer matches the table."""
         directives = ddl.statement.directives
         if "arrived" in directives:
-            return made.by_arrival(directives["arrived"])
+            return made.by_arrival(directives["arrived"], only_clock=goes_by_arrival(self._parts.options))
         node = made.node
         if "node" in directives:
             node = node.model_copy(update=directives["node"])

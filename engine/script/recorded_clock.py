@@ -72,9 +72,10 @@ def told(tree: Expr, now: Expr, *, proctime: bool = False) -> Expr:
     return tree.copy().transform(swap, copy=False)
 
 
-def instant(ms: int) -> Expr:
+def instant(ms: int | Expr) -> Expr:
     """A moment as an expression."""
-    return exp.Anonymous(this="TO_TIMESTAMP_LTZ", expressions=[exp.Literal.number(ms), exp.Literal.number(3)])
+    time = ms if isinstance(ms, exp.Expr) else exp.Literal.number(ms)
+    return exp.Anonymous(this="TO_TIMESTAMP_LTZ", expressions=[time, exp.Literal.number(3)])
 
 
 def in_words(ms: int) -> str:
@@ -98,16 +99,24 @@ def has_own_rowtime(table: TableDdl) -> bool:
     return any(token.text == ROWTIME for token in table.statement.tokens)
 
 
-def with_clock(table: TableDdl, ms: int, *, has_rows: bool, for_windows: bool) -> TableDdl:
+def with_clock(
+    table: TableDdl, ms: int, *, has_rows: bool, for_windows: bool, arrives_by: str | None = None
+) -> TableDdl:
     """The table with values of its processing times, and of CURRENT_TIMESTAMP in its computed columns.
 
     ms: where nothing tells the time of a row. has_rows: its rows are those of the script. for_windows: the processing
-    time takes the place of an event time, even of a declared one.
+    time takes the place of an event time, even of a declared one. arrives_by: the column by which the clock of the
+    pipeline goes, if it goes by times of arrival.
     """
     times = proctimes_of(table)
     name = times[0] if times else free_name("clock", table.order)
     mark, now = table.watermark, instant(ms)
-    if not has_rows and table.connector in _GENERATORS:
+    types = {column.name: column.type for column in table.columns}
+    if arrives_by in types:
+        why = f"in their arrival column {arrives_by}"
+        now = exp.column(arrives_by, quoted=True)
+        now = instant(now) if types[arrives_by].is_number else _cast(now, "TIMESTAMP_LTZ(3)")
+    elif not has_rows and table.connector in _GENERATORS:
         why = "at which its generator makes them"
         table = replace(table, columns=(*table.columns, Column(name, TIMESTAMP)), start_ms=ms)
         if table.connector == "faker":

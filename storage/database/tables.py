@@ -137,8 +137,8 @@ def create_run(run: RunTables) -> list[str]:
         run.held_keys: "The keys of each operator with the most entries, after the epochs that ended with event seq.",
         run.expired: "Records that met expired state: how many entries, when the oldest was written, and when it went.",
         run.idle: "Of a live run: from event seq on, whether a source is idle and does not hold the watermark.",
-        run.clock: "Where state goes by the times of epochs: from event seq on, the time in epoch ms. Without rows it "
-        "goes by event time.",
+        run.clock: "The clock of state that expires, where it is not event time: from event seq on, the time in epoch "
+        "ms. Without rows it goes by event time.",
     }
     return [
         f"CREATE SCHEMA IF NOT EXISTS {identifier(run.schema)}",

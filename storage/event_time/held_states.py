@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.model.timeline import Timeline
 from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.run_tables import HELD
 from storage.database.tables import BLOCK
-from storage.event_time.recorded_clock import steps_of
+from storage.event_time.recorded_clock import has_steps
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
@@ -145,9 +144,12 @@ class HeldStates(OfAllRuns):
 
     def _clocks(self, run: StoredRun, seqs: Sequence[int]) -> Mapping[int, int | None]:
         """The recorded clock after these events: of a large run to a block of events of its other sources."""
-        if steps := steps_of(self._database, run):
-            line = Timeline.of(steps)
-            return {seq: line.at(seq) for seq in seqs}
+        if has_steps(self._database, run):
+            sql = (
+                f"SELECT p.seq, c.now_ms FROM (SELECT unnest($seqs) AS seq) p ASOF LEFT JOIN {run.tables.clock} c "
+                "ON c.seq <= p.seq"
+            )
+            return dict(self._database.rows(sql, {"seqs": list(seqs)}))
         events, overview = run.tables.events, run.tables.overview
         if run.last_seq <= _EXACT:
             sql = (

@@ -20,6 +20,7 @@ from storage.database.late_counts import LATE_OPERATORS, LATE_RECORDS
 from storage.database.sql import identifier
 from storage.database.tables import create_edge, create_run, stored_columns, table_names
 from storage.errors import EpochRefused
+from storage.event_time.recorded_clock import append_clock
 from storage.library import runs
 from storage.library.edge_rows import insert_edge, read_edges
 from storage.library.runs import Runs
@@ -167,8 +168,8 @@ class Recording:
         held_state.append(cursor, self._tables, output, parquet_files(output.expired))
         for turn in output.turns:
             cursor.execute(f"INSERT INTO {self._tables.idle} VALUES (?, ?, ?)", [turn.seq, turn.source, turn.is_idle])
-        for step in output.now:
-            cursor.execute(f"INSERT INTO {self._tables.clock} VALUES (?, ?)", step)
+        if output.now is not None:
+            append_clock(cursor, self._tables, output.now)
         for edge in loading.edges:
             if counts := loading.counts_of(edge):
                 cursor.execute(

@@ -86,7 +86,7 @@ def derive_source(
     schema = Schema(tuple(columns))
     for name in primary_key:
         schema.column(name, node, "primary_key")
-    if source.arrival_column is not None:
+    if source.arrival_column is not None and source.arrival_column not in [each.name for each in source.computed]:
         schema.column(source.arrival_column, node, "arrival_column")
     keys = frozenset({frozenset(primary_key)}) if primary_key else NO_KEYS
     return Derived(_with_event_time(schema, source, node), ALL_CHANGES if changelog else INSERT_ONLY, keys)

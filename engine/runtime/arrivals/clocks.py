@@ -85,9 +85,9 @@ def _loaded(rises: Iterable[Rises], workspace: Workspace) -> tuple[list[Longs], 
 class RecordedClock:
     """The run's recorded clock over some events, for tasks to load.
 
-    It is the largest event time of all sources so far. tops: where the event times of a source rise. start_ms: the
-    clock before these events. last_seq: of the epoch. now: set if the clock goes by epochs: from an event on, the time
-    in ms.
+    It is the largest time of all sources so far. tops: where the times of a source rise: event times, or times of
+    arrival (by_arrival). start_ms: the clock before these events. last_seq: of the epoch. now: set if the clock goes by
+    epochs: from an event on, the time in ms.
     """
 
     workspace: Workspace
@@ -95,6 +95,7 @@ class RecordedClock:
     start_ms: int
     last_seq: int
     now: tuple[tuple[int, int], ...] = ()
+    by_arrival: bool = False
 
     def load(self) -> Timeline:
         """The clock as a step function: `at` is the time at an event, its own included."""
@@ -158,11 +159,10 @@ def due_until(line: Timeline) -> int | None:
 class Trail:
     """The output of a task that followed a source: the array of rises, and by epoch a file of `watermarks_schema`.
 
-    reached: the state after the last event. tops: the array of rises of its event time, for a recorded clock.
+    reached: the state after the last event.
     """
 
     rises: str
-    tops: str
     events: Mapping[int, str]
     reached: WatermarkState
 
@@ -171,14 +171,13 @@ class Trail:
 class WatermarkTask:
     """The task that follows one source, and writes the trail. bounds: the last event of each epoch.
 
-    before: the state in which it starts. keeps_tops: whether the rises of the event time are written, too.
+    before: the state in which it starts.
     """
 
     workspace: Workspace
     how: WatermarkRule
     bounds: tuple[int, ...]
     before: WatermarkState
-    keeps_tops: bool = False
 
     def __call__(self, events: Iterable[tuple[Longs, Longs, Longs]]) -> Report:
         folder = ("watermarks", self.how.source, task_name())
@@ -186,8 +185,7 @@ class WatermarkTask:
         seqs_found: list[Longs] = []
         marks_found: list[Longs] = []
         reached = replace(self.before)
-        top, latest = reached.mark_ms, NO_TIME
-        times_found: list[Longs] = [np.zeros((2, 0), np.int64)]
+        top = reached.mark_ms
         for seqs, times, _, marks in watermarks_after(self.how, events, reached):
             epochs = np.searchsorted(np.array(self.bounds), seqs, side="left")
             for epoch in np.unique(epochs).tolist():
@@ -201,23 +199,15 @@ class WatermarkTask:
                 top = int(tops[-1])
                 seqs_found.append(seqs[places])
                 marks_found.append(tops)
-            if self.keeps_tops:
-                places, tops = rises_of(times, latest)
-                latest = int(tops[-1]) if len(tops) else latest
-                times_found.append(np.stack([seqs[places], tops]))
         for file in files.values():
             file.close()
         nothing = np.zeros(0, np.int64)
         both = np.stack([np.concatenate([nothing, *seqs_found]), np.concatenate([nothing, *marks_found])])
         rises = self.workspace.save(self.workspace.place(*folder, "rises.npy"), both)
-        tops_file = ""
-        if self.keeps_tops:
-            tops_file = self.workspace.save(self.workspace.place(*folder, "tops.npy"), np.hstack(times_found))
         paths = {str(at): file.path for at, file in files.items()}
         return {
             "source": self.how.source,
             "rises": rises,
-            "tops": tops_file,
             "events": paths,
             "reached": asdict(reached),
         }
@@ -271,7 +261,7 @@ def trail_of_events(spark: SparkSession, task: WatermarkTask, paths: Sequence[st
 def _trail(reports: Sequence[Report]) -> Trail:
     (report,) = reports
     paths = {int(at): path for at, path in report["events"].items()}
-    return Trail(report["rises"], report["tops"], paths, WatermarkState(**report["reached"]))
+    return Trail(report["rises"], paths, WatermarkState(**report["reached"]))
 
 
 def _longs(batch: pa.RecordBatch, name: str) -> Longs:

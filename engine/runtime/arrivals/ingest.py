@@ -22,8 +22,8 @@ from engine.contract.frames import TIME, watermarks_schema
 from engine.contract.recorder import ClockFile, EdgeFile, Turn
 from engine.contract.source import Source
 from engine.model.changelog import INSERT
-from engine.model.options import goes_by_epochs
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.model.options import goes_by_arrival, goes_by_epochs
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from engine.planner import NodePlan, Plan
 from engine.runtime.arrivals import clocks, numbering
 from engine.runtime.arrivals import order as order_of_arrival
@@ -116,10 +116,12 @@ class EpochEvents:
         return None if clock is None else replace(clock, last_seq=self.last_seq)
 
     @property
-    def now(self) -> tuple[tuple[int, int], ...]:
-        """The steps of a clock that goes by epochs, for a recorder."""
-        steps = () if self.ingested.clock is None else self.ingested.clock.now
-        return tuple(step for step in steps if self.after_seq < step[0] <= self.last_seq)
+    def now(self) -> Timeline | None:
+        """The steps of the recorded clock, for a recorder; None if it is event time."""
+        clock = self.ingested.clock
+        if clock is None or not (clock.now or clock.by_arrival):
+            return None
+        return clocks.cut(clock.load(), self.after_seq, self.last_seq)
 
     def records(self, node: NodePlan) -> EdgeRecords:
         """The edge of a source."""
@@ -196,12 +198,12 @@ class Arrived:
                 delay = source.watermark_delay_ms
                 yield ClockFile(file.path, self.node.id, file.first_seq, before_ms, delay, part.low, part.high)
 
-    def tops(self, units: Sequence[Unit]) -> tuple[Rises, ...]:
-        """Where its event time rises. units: as it was read."""
+    def tops(self, units: Sequence[Unit], by_arrival: bool) -> tuple[Rises, ...]:
+        """Where the times of the recorded clock rise. units: as it was read."""
         if self.written is not None:
-            return () if self.trail is None else (Rises(self.trail.tops),)
-        found = zip(units, self.files, strict=True)
-        return tuple(Rises(unit.rises, file.first_seq) for unit, file in found if unit.rises is not None)
+            return tuple(map(Rises, self.written.clocks))
+        found = ((unit.clock if by_arrival else unit.rises, file) for unit, file in zip(units, self.files, strict=True))
+        return tuple(Rises(path, file.first_seq) for path, file in found if path is not None)
 
     def events(self, at: int) -> str | None:
         """The file of its events, if the source was followed."""
@@ -238,7 +240,7 @@ def ingest(
     idle: dict[str, tuple[tuple[int, int], ...]] = {}
     now: tuple[tuple[int, int], ...] = ()
     recorded = {name: given.files.numbered for name, given in read.items() if given.files.numbered is not None}
-    by_epochs = goes_by_epochs(plan.pipeline.options)
+    by_epochs, by_arrival = goes_by_epochs(plan.pipeline.options), goes_by_arrival(plan.pipeline.options)
     has_now = by_epochs and any(known.clock for known in recorded.values())
     if order_of_arrival.follow_each_other(plan) and not is_written and not has_now:
         offsets = order_of_arrival.offsets_of(counts)
@@ -276,9 +278,10 @@ def ingest(
         if node.schema.event_time is not None and units[node.id]:
             step_ms = steps_ms.get(node.id)
             bounds = _last_events(numbers, epochs)
-            watermark = _SourceWatermark(spark, workspace, bounds, step_ms, known, top_ms, plan.state_expires)
+            watermark = _SourceWatermark(spark, workspace, bounds, step_ms, known, top_ms)
             arrived[node.id], rises, reached = watermark.of(arrived[node.id], units[node.id])
-            tops += arrived[node.id].tops(units[node.id])
+        if plan.state_expires and units[node.id]:
+            tops += arrived[node.id].tops(units[node.id], by_arrival)
         # A source becomes active with its first new event, or when it ends.
         was_idle = known.is_idle and not known.has_ended
         counts_from = before.last_seq + 1 if units[node.id] else numbers.ends.get(node.id, MAX_WATERMARK)
@@ -302,11 +305,17 @@ def ingest(
     rejected = tuple(path for given in read.values() for path in given.rejected)
     if by_epochs and now_ms is not None:
         now = ((before.last_seq + 1, now_ms),)
-    known_after = ArrivalState(numbers.last_seq, after, is_written, before.now_ms if now_ms is None else now_ms)
+    times_ms = [before.arrived_ms, *(unit.clock_ms for own in units.values() for unit in own)]
+    arrived_ms = max((time_ms for time_ms in times_ms if time_ms is not None), default=None)
+    decided_ms = before.now_ms if now_ms is None else now_ms
+    known_after = ArrivalState(numbers.last_seq, after, is_written, decided_ms, arrived_ms=arrived_ms)
     in_order = tuple(sorted(turns, key=lambda turn: turn.seq))
     clock = None
     if plan.state_expires:
-        clock = RecordedClock(workspace, tuple(tops), before.top_ms, numbers.last_seq, now)
+        start_ms = before.top_ms
+        if by_arrival:
+            start_ms = MIN_WATERMARK if before.arrived_ms is None else before.arrived_ms
+        clock = RecordedClock(workspace, tuple(tops), start_ms, numbers.last_seq, now, by_arrival)
     return Ingested(numbers, epochs, first_epoch, lines, rejected, known_after, arrived, in_order, clock)
 
 
@@ -334,10 +343,7 @@ def _in_place(node: NodePlan, units: Sequence[Unit], first_seq: int, top_ms: int
 
 @dataclass(frozen=True)
 class _SourceWatermark:
-    """How to determine a source's watermark. bounds: the last event of each epoch; top_ms: after the last of them.
-
-    keeps_tops: whether the recorded clock is read.
-    """
+    """How to determine a source's watermark. bounds: the last event of each epoch; top_ms: after the last of them."""
 
     spark: SparkSession
     workspace: Workspace
@@ -345,7 +351,6 @@ class _SourceWatermark:
     step_ms: int | None
     before: SourceState
     top_ms: int | None
-    keeps_tops: bool
 
     def of(self, arrived: Arrived, units: Sequence[Unit]) -> tuple[Arrived, tuple[Rises, ...], WatermarkState]:
         """The source with its watermark: computed from its units, or event by event in a task."""
@@ -363,8 +368,7 @@ class _SourceWatermark:
             )
             return arrived, rises, reached
         how = WatermarkRule(arrived.node.id, source.watermark_every, delay, self.step_ms)
-        keeps_tops = self.keeps_tops and arrived.written is not None
-        task = clocks.WatermarkTask(self.workspace, how, self.bounds, self.before.reached, keeps_tops)
+        task = clocks.WatermarkTask(self.workspace, how, self.bounds, self.before.reached)
         if arrived.written is not None:
             if not arrived.written.events:
                 return arrived, (), self.before.reached

@@ -19,7 +19,8 @@ from engine.contract.frames import FILE, LINE, NUMBER, ORDINAL, RAW, REASON, TIM
 from engine.contract.scan import ReadPart, Rejected, Scan, milliseconds
 from engine.contract.source import Source, SourceFrames
 from engine.errors import SourceError
-from engine.planner import NodePlan
+from engine.model.schema import Column
+from engine.planner import NodePlan, Plan
 from engine.reading.apart import LOOK_S, Foreign, answers_of
 from engine.reading.files.storage import is_uri
 from engine.reading.files.text_files import TextPart
@@ -50,20 +51,22 @@ class Read(NamedTuple):
 class Given:
     """The input to read for a source: a scan by workers, or the source itself if Spark reads it.
 
-    inputs: the files of this machine that it reads.
+    inputs: the files of this machine that it reads. clock: of `Plan.clock_of`.
     """
 
     node: NodePlan
     source: Source
     scan: Scan | None
     inputs: tuple[Path, ...]
+    clock: Column | None = None
 
 
-def given_of(node: NodePlan, folder: Path) -> Given:
+def given_of(plan: Plan, node: NodePlan, folder: Path) -> Given:
     """The whole input of a source. Raises SourceError."""
     source = node.operator
     assert isinstance(source, Source)
-    return Given(node, source, source.scan(node.id, folder), source.inputs(node.id, folder))
+    scan, inputs = source.scan(node.id, folder), source.inputs(node.id, folder)
+    return Given(node, source, scan, inputs, plan.clock_of(node))
 
 
 def take_in(
@@ -90,10 +93,10 @@ def take_in(
         compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
         changes = not node.derived.is_insert_only
         if scan is not None and compute is not None:
-            files[node.id] = _unit_files(node, watched.files.workspace, changes, scan)
+            files[node.id] = _unit_files(given, watched.files.workspace, changes, scan)
             scanned += [(_Scanned(files[node.id], scan.at(places), compute), at) for at in range(len(scan.parts))]
             continue
-        files[node.id] = _unit_files(node, watched.files.workspace, changes, scan)
+        files[node.id] = _unit_files(given, watched.files.workspace, changes, scan)
         try:
             frames = frames_of(source, spark, node.id, folder, scan.at(places) if scan is not None else places)
             reports += _read_by_spark(node, files[node.id], frames, watched, heard)
@@ -143,15 +146,17 @@ def _tried(read: Callable[[Any], Iterator[ReadPart]], part: Any) -> Iterator[int
         yield found.records.num_rows
 
 
-def _unit_files(node: NodePlan, workspace: Workspace, changes: bool, scan: Scan | None) -> UnitFiles:
+def _unit_files(given: Given, workspace: Workspace, changes: bool, scan: Scan | None) -> UnitFiles:
+    schema = given.node.schema
     return UnitFiles(
         workspace,
-        node.id,
-        node.schema,
-        node.schema.event_time is not None,
+        given.node.id,
+        schema,
+        schema.event_time is not None,
         has_kinds=changes,
         has_marks=scan is None or scan.has_marks,
         numbered=None if scan is None else scan.numbered,
+        clock=given.clock,
     )
 
 

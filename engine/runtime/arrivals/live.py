@@ -53,8 +53,8 @@ _LONGEST_S: Final = 30.0
 # unused session expires, and a lost engine should be noticed before records arrive.
 _ASK_S: Final = 0.2
 _PING_S: Final = 10.0
-# The version of states since which they may expire.
-_EXPIRES_SINCE: Final = 2
+# The version of states since which those that expire have their form.
+_EXPIRES_SINCE: Final = 4
 
 
 class LiveEvents:
@@ -261,15 +261,15 @@ class LiveEvents:
         yield from ingested
 
     def _given(self, node: NodePlan, decision: Decision) -> Given:
-        given = self._streams[node.id].read(decision.took[node.id])
+        given, clock = self._streams[node.id].read(decision.took[node.id]), self._plan.clock_of(node)
         if isinstance(given, Scan):
             if not self._watched.files.are_here:
                 # The stored messages grow with the run; the workers only receive those of the epoch.
                 self._sent[node.id] = ForNow()
                 given = replace(given, parts=tuple(cut_out(part, self._sent[node.id].path) for part in given.parts))
             inputs = tuple(Path(part.path) for part in given.parts if hasattr(part, "path"))
-            return Given(node, _source(node), given, inputs)
-        return Given(node, given, None, given.inputs(node.id, self._folder))
+            return Given(node, _source(node), given, inputs, clock)
+        return Given(node, given, None, given.inputs(node.id, self._folder), clock)
 
     def _pause_s(self) -> float:
         """The time to wait before the next epoch."""

@@ -29,11 +29,14 @@ from engine.contract.frames import (
     arrow_fields,
     changelog_schema,
 )
+from engine.model.options import goes_by_arrival
 from engine.model.pipeline import Arrival
 from engine.model.schema import Schema
 from engine.planner import Plan
 from engine.runtime.arrivals.order import Ranks
+from engine.runtime.arrivals.times_of_arrival import times_of_arrival
 from engine.runtime.arrivals.units import Unit, UnitFiles
+from engine.runtime.arrivals.watermark_rule import NO_TIME, rises_of
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import PartFile
 
@@ -96,11 +99,13 @@ def numbers_of(
 @dataclass(frozen=True)
 class Written:
     """A source's events with numbers. records: its changelog by epoch, with the rows of each file. events: the files of
-    SEQ, TIME and WATERMARK of all of them, in any order.
+    SEQ, TIME and WATERMARK of all of them, in any order. clocks: if the recorded clock is read, files of (event, ms)
+    where its times rise.
     """
 
     records: Mapping[int, tuple[tuple[str, int], ...]]
     events: tuple[str, ...]
+    clocks: tuple[str, ...] = ()
 
 
 def write_numbered(
@@ -119,7 +124,8 @@ def write_numbered(
         files, units = read[node.id]
         first = 0
         for unit in units:
-            numbering = _Numbering(node.id, files, node.schema, ranks[node.id], numbers, tuple(bounds))
+            has_clock = plan.state_expires and (files.clock is not None or not goes_by_arrival(plan.pipeline.options))
+            numbering = _Numbering(node.id, files, node.schema, ranks[node.id], numbers, tuple(bounds), has_clock)
             tasks.append(partial(_write, numbering, unit, first))
             first += unit.events
     reports = run_each(spark, tasks)
@@ -130,7 +136,8 @@ def write_numbered(
         for report in own:
             for epoch, path, rows in report["records"]:
                 records[epoch] = (*records.get(epoch, ()), (path, rows))
-        written[node.id] = Written(records, tuple(report["events"] for report in own))
+        clocks = tuple(report["clock"] for report in own if report["clock"] is not None)
+        written[node.id] = Written(records, tuple(report["events"] for report in own), clocks)
     return written
 
 
@@ -142,6 +149,7 @@ class _Numbering:
     ranks: Ranks
     numbers: Numbers
     bounds: tuple[int, ...]
+    has_clock: bool
 
 
 def _write(how: _Numbering, unit: Unit, first: int) -> Iterator[Report]:
@@ -168,6 +176,9 @@ def _write(how: _Numbering, unit: Unit, first: int) -> Iterator[Report]:
     for batch in whole.select(_EVENTS.names).cast(_EVENTS).to_batches():
         events.write(batch)
     events.close()
+    clock = None
+    if how.has_clock:
+        clock = workspace.save(workspace.place("numbered", how.node, f"{name}.clock.npy"), _clock(how, whole))
     kept = whole.filter(pc.is_valid(whole.column(KIND)))
     epochs = np.searchsorted(np.array(how.bounds), kept.column(SEQ).to_numpy(), side="left")
     records = []
@@ -177,4 +188,15 @@ def _write(how: _Numbering, unit: Unit, first: int) -> Iterator[Report]:
             file.write(batch)
         file.close()
         records.append((epoch, file.path, file.rows))
-    yield {"node": how.node, "events": events.path, "records": records}
+    yield {"node": how.node, "events": events.path, "clock": clock, "records": records}
+
+
+def _clock(how: _Numbering, events: pa.Table) -> Longs:
+    """The numbers of the events at which the recorded clock's times of this unit rise, and these times."""
+    column = how.files.clock
+    if column is None:
+        times = events.column(TIME).fill_null(NO_TIME).to_numpy().astype(np.int64, copy=False)
+    else:
+        times = times_of_arrival(events.column(column.name), column)
+    places, tops = rises_of(times, NO_TIME)
+    return np.stack([events.column(SEQ).to_numpy()[places], tops])

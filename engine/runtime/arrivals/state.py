@@ -9,10 +9,10 @@ from typing import Any, Final
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.runtime.arrivals.watermark_rule import WatermarkState
 
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 """The version of states, raised where kernels keep other values than those that an older version wrote.
 
-2: states that expire. 3: those of steps that say so (`Keyed.layout`).
+2: states that expire. 3: those of steps that say so (`Keyed.layout`). 4: deduplication that expires.
 """
 
 
@@ -39,7 +39,8 @@ class ArrivalState:
     """The state of a run before some events, whose numbers continue from last_seq.
 
     is_written: whether events have been written with numbers, since some of them were explicit watermarks. now_ms: the
-    time at which the last epoch was decided. layout: of its states.
+    time at which the last epoch was decided. layout: of its states. arrived_ms: the largest time of arrival, where the
+    recorded clock goes by them.
     """
 
     last_seq: int = 0
@@ -47,6 +48,7 @@ class ArrivalState:
     is_written: bool = False
     now_ms: int | None = None
     layout: int = LAYOUT
+    arrived_ms: int | None = None
 
     def of(self, node: str) -> SourceState:
         """The state of a source."""
@@ -69,4 +71,5 @@ class ArrivalState:
             name: SourceState(**{**known, "reached": WatermarkState(**known["reached"])})
             for name, known in values["sources"].items()
         }
-        return cls(values["last_seq"], sources, values["is_written"], values.get("now_ms"), values.get("layout", 1))
+        told = values.get("now_ms"), values.get("layout", 1), values.get("arrived_ms")
+        return cls(values["last_seq"], sources, values["is_written"], *told)

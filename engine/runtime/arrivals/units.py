@@ -2,6 +2,7 @@
 
     KIND?, WATERMARK?, <columns>, TIME, TOP, UNIT      a unit: consecutive records of one source
     rises .npy                                         the rows at which the largest event time of the unit rises
+    clock .npy                                         the same of its times of arrival, if the clock goes by them
     rejected .parquet                                  rows that could not be read
 
 The units alone determine the numbers: their record counts and largest event times.
@@ -19,7 +20,8 @@ import pyarrow as pa
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import KIND, TIME, TOP, UNIT, rejected_schema, unit_schema
 from engine.contract.scan import Numbered
-from engine.model.schema import Schema
+from engine.model.schema import Column, Schema
+from engine.runtime.arrivals.times_of_arrival import times_of_arrival
 from engine.runtime.arrivals.watermark_rule import NO_TIME, rises_of
 from engine.runtime.reports import Report
 from engine.spark.workspace import PartFile, Workspace
@@ -31,7 +33,8 @@ class Unit(NamedTuple):
     """Consecutive records of a source in one file.
 
     number: its value in the UNIT column. first, last: ordinals. events: rows; records: rows that are not explicit
-    watermarks. top_ms: the largest event time, None for none.
+    watermarks. top_ms: the largest event time, None for none. clock, clock_ms: the same as rises and top_ms of times
+    of arrival.
     """
 
     number: int
@@ -42,6 +45,8 @@ class Unit(NamedTuple):
     events: int
     records: int
     top_ms: int | None
+    clock: str | None = None
+    clock_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class UnitFiles:
     """How the units of one source are written.
 
     has_kinds: whether records have their own kind. has_marks: whether rows may be explicit watermarks. numbered:
-    for a recording.
+    for a recording. clock: the column of times of arrival, if the recorded clock goes by it.
     """
 
     workspace: Workspace
@@ -59,6 +64,7 @@ class UnitFiles:
     has_kinds: bool
     has_marks: bool
     numbered: Numbered | None = None
+    clock: Column | None = None
 
     @property
     def arrow(self) -> pa.Schema:
@@ -94,9 +100,8 @@ class UnitWriter:
         self._schema = files.arrow
         self._file = PartFile(files.workspace.place("sources", files.node, f"{name}.parquet"), self._schema)
         self._records = 0
-        self._top = NO_TIME
-        self._places: list[Longs] = []
-        self._tops: list[Longs] = []
+        self._event_times = _Rising()
+        self._clock = _Rising()
         self._first: int | None = None
         self._last = 0
 
@@ -111,13 +116,10 @@ class UnitWriter:
         if self._files.is_timed:
             times = columns[TIME]
             filled = times.fill_null(NO_TIME) if times.null_count else times
-            longs = filled.to_numpy(zero_copy_only=False)
-            places, tops = rises_of(longs, self._top)
-            self._places.append(places + self._file.rows)
-            self._tops.append(tops)
-            running = np.maximum.accumulate(np.concatenate(([np.int64(self._top)], longs)))[1:]
-            self._top = int(running[-1])
+            running = self._event_times.add(filled.to_numpy(zero_copy_only=False), self._file.rows)
             columns[TOP] = pa.array(running, mask=running == NO_TIME)
+        if self._files.clock is not None:
+            self._clock.add(times_of_arrival(columns[self._files.clock.name], self._files.clock), self._file.rows)
         columns[UNIT] = pa.array(np.full(size, self._number, np.int32))
         self._records += size - (columns[KIND].null_count if self._files.has_marks else 0)
         arrays = [columns[field.name].cast(field.type) for field in self._schema]
@@ -127,15 +129,45 @@ class UnitWriter:
         """Complete the unit. None if it is empty."""
         if not self._file.close():
             return None
-        rises = None
-        if self._files.is_timed:
-            both = np.stack([np.concatenate(self._places), np.concatenate(self._tops)])
-            path = self._files.workspace.place("sources", self._files.node, f"{self._name}.npy")
-            rises = self._files.workspace.save(path, both)
-        top = None if self._top == NO_TIME else self._top
+        rises = self._saved(self._event_times, "npy") if self._files.is_timed else None
+        clock = self._saved(self._clock, "clock.npy") if self._files.clock is not None else None
         first = 0 if self._first is None else self._first
-        unit = Unit(self._number, first, self._last, self._file.path, rises, self._file.rows, self._records, top)
+        size, top_ms = self._file.rows, self._event_times.top_ms
+        places = self._number, first, self._last, self._file.path
+        unit = Unit(*places, rises, size, self._records, top_ms, clock, self._clock.top_ms)
         return {"node": self._files.node, "unit": list(unit)}
+
+    def _saved(self, rising: _Rising, ending: str) -> str:
+        path = self._files.workspace.place("sources", self._files.node, f"{self._name}.{ending}")
+        return self._files.workspace.save(path, rising.rises)
+
+
+class _Rising:
+    """The running maximum of the times of a unit's rows, and the rows at which it rises."""
+
+    def __init__(self) -> None:
+        self._top = NO_TIME
+        self._places: list[Longs] = []
+        self._tops: list[Longs] = []
+
+    def add(self, times: Longs, first: int) -> Longs:
+        """The running maximum of further rows. first: the row of the first of them."""
+        places, tops = rises_of(times, self._top)
+        self._places.append(places + first)
+        self._tops.append(tops)
+        running: Longs = np.maximum.accumulate(np.concatenate(([np.int64(self._top)], times)))[1:]
+        self._top = int(running[-1])
+        return running
+
+    @property
+    def rises(self) -> Longs:
+        """The rows, and the times that they rise to."""
+        return np.stack([np.concatenate(self._places), np.concatenate(self._tops)])
+
+    @property
+    def top_ms(self) -> int | None:
+        """The largest time; None for none."""
+        return None if self._top == NO_TIME else self._top
 
 
 def units_of(reports: list[Report], node: str) -> list[Unit]:

@@ -921,6 +921,89 @@ test_joins = check_cases(
             """,
             CONTENT,
         ),
+        # Flink StreamingSemiAntiJoinOperatorTest. Where it counts a +U as one more partner, ours replaces one.
+        joined(
+            "testLeftSemiJoinWithDifferentStateRetentionTime",
+            JoinKind.SEMI,
+            (4000, 1000),
+            """
+            seq  kind  port  k   v      clock
+            1    +I    0     L1  a      1
+            2    +I    0     L2  a      1
+            3    +I    1     L2  AIR    3001
+            4    +U    1     L2  TRUCK  3001
+            5    -D    1     L2  TRUCK  3001
+            6    +I    1     L1  SHIP   4001
+            7    +U    0     L1  b      5001
+            """,
+            """
+            seq  kind  k   x
+            3    +I    L2  a
+            5    -D    L2  a
+            """,
+        ),
+        joined(
+            "testLeftSemiJoinWithStateRetentionDisabled",
+            JoinKind.SEMI,
+            (0, 0),
+            """
+            seq  kind  port  k   v      clock
+            1    +I    0     L1  a      1
+            2    +I    0     L2  a      1
+            3    +I    1     L2  AIR    3001
+            4    +U    1     L2  TRUCK  3001
+            5    -D    1     L2  TRUCK  3001
+            6    +I    1     L1  SHIP   4001
+            7    +U    0     L1  b      5001
+            """,
+            """
+            seq  kind  k   x
+            3    +I    L2  a
+            5    -D    L2  a
+            6    +I    L1  a
+            7    +U    L1  b
+            """,
+        ),
+        joined(
+            "testLeftAntiJoinWithDifferentStateRetentionTime",
+            JoinKind.ANTI,
+            (4000, 1000),
+            """
+            seq  kind  port  k   v     clock
+            1    +I    0     L1  a     1
+            2    +I    0     L2  a     1
+            3    +I    1     L2  AIR   3001
+            4    +I    1     L1  RAIL  4001
+            5    +U    0     L1  c     5001
+            """,
+            """
+            seq  kind  k   x
+            1    +I    L1  a
+            2    +I    L2  a
+            3    -D    L2  a
+            5    +U    L1  c
+            """,
+        ),
+        joined(
+            "testLeftAntiJoinWithStateRetentionTimeDisabled",
+            JoinKind.ANTI,
+            (0, 0),
+            """
+            seq  kind  port  k   v     clock
+            1    +I    0     L1  a     1
+            2    +I    0     L2  a     1
+            3    +I    1     L2  AIR   3001
+            4    +I    1     L1  RAIL  4001
+            5    +U    0     L1  c     5001
+            """,
+            """
+            seq  kind  k   x
+            1    +I    L1  a
+            2    +I    L2  a
+            3    -D    L2  a
+            4    -D    L1  a
+            """,
+        ),
         # Flink StreamingSemiAntiJoinOperator: the left rows are kept with the number of their partners.
         joined(
             "semi: the last partner may have expired, and its retraction counts",

@@ -9,10 +9,11 @@ import pytest
 
 from engine.errors import PipelineError
 from engine.local.preview import first_records
+from engine.model.changelog import INSERT, SYMBOLS, UPDATE_BEFORE
 from engine.model.pipeline import Arrival, Pipeline
 from engine.planner import plan
 from tests.engine.planning import KnownTypes, pipeline_of
-from tests.golden.trace import plan_of, run_pipeline
+from tests.golden.trace import plan_of, run_locally, run_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,3 +95,81 @@ def test_columns_are_merged_alike_in_a_run_and_in_the_preview(
     assert [tuple(record.row) for record in trace.records["all"]] == expected
     shown = first_records(planned, "all", lambda: spark, tmp_path).records
     assert [tuple(record.row) for record in shown] == expected
+
+
+def by_arrival(source: dict[str, Any]) -> Pipeline:
+    """A pipeline whose clock goes by the arrival column of its source."""
+    latest = {"keys": ["n"], "order": "arrival", "keep": "last"}
+    pipeline = pipeline_of("a -> latest", a=("rows", source), latest=("deduplicate", latest))
+    options = {"table.exec.state.ttl": "10 ms", "changelog-studio.clock": "ARRIVAL_COLUMN"}
+    return pipeline.model_copy(update={"options": options})
+
+
+@pytest.mark.parametrize(
+    ("type_", "column", "sentence"),
+    [
+        (
+            "bigint",
+            None,
+            "options: changelog-studio.clock is ARRIVAL_COLUMN, but no source says when its records arrived.",
+        ),
+        (
+            "string",
+            "at",
+            "a: the arrival column at is STRING, but the clock goes by it. Choose a TIMESTAMP",
+        ),
+        (
+            "date",
+            "at",
+            "a: the arrival column at is DATE, but the clock goes by it. Choose a TIMESTAMP",
+        ),
+        ("bigint", "when", "a: arrival_column: unknown column 'when'. Available: at, n."),
+    ],
+)
+def test_a_clock_that_no_source_tells_is_refused(type_: str, column: str | None, sentence: str) -> None:
+    columns = [{"name": "at", "type": type_}, {"name": "n", "type": "bigint"}]
+    source = {"columns": columns, "rows": [], **({"arrival_column": column} if column else {})}
+    with pytest.raises(PipelineError) as caught:
+        plan(by_arrival(source), KnownTypes(), Path())
+    assert str(caught.value).startswith(sentence)
+
+
+def test_the_plan_says_that_the_clock_goes_by_arrival() -> None:
+    columns = [{"name": "at", "type": "bigint"}, {"name": "n", "type": "bigint"}]
+    planned = plan(by_arrival({"columns": columns, "rows": [], "arrival_column": "at"}), KnownTypes(), Path())
+    assert planned.node("latest").strategy.state.endswith(
+        "; each entry goes 10 ms after its last write, by the arrival columns of the sources"
+    )
+
+
+TIMES = [0, 5, None, 3, 9, 1 << 62, 15]
+"""A NULL, an earlier time and one that no clock shows keep the clock as it was: at 0, 5, 5, 5, 9, 9, 15."""
+
+
+@pytest.mark.parametrize(
+    ("type_", "written"),
+    [
+        ("bigint", str),
+        ("timestamp(3)", "1970-01-01 00:00:00.{:03}".format),
+        ("timestamp_ltz(3)", "1970-01-01 00:00:00.{:03}Z".format),
+        ("computed", str),
+    ],
+)
+def test_the_clock_of_a_column_never_goes_back(type_: str, written: Any, spark: SparkSession, tmp_path: Path) -> None:
+    times = [time if type_ in ("bigint", "computed") or time != 1 << 62 else None for time in TIMES]
+    named = "text" if type_ == "computed" else "at"
+    columns = [{"name": named, "type": "string" if type_ == "computed" else type_}, {"name": "n", "type": "bigint"}]
+    rows = [[None if time is None else int(time) if type_ == "bigint" else written(time), 1] for time in times]
+    source: dict[str, Any] = {"columns": columns, "rows": rows, "arrival_column": "at"}
+    if type_ == "computed":
+        source["computed"] = [{"name": "at", "expression": "CAST(`text` AS BIGINT)"}]
+    trace = run_pipeline(by_arrival(source), spark, tmp_path, tmp_path / "run", epochs=4, partitions=2)
+    kinds = [(record.seq, SYMBOLS[record.kind]) for record in trace.records["latest"] if record.kind != UPDATE_BEFORE]
+    # Written at 0, 5, 5, 5, 9, 9, 15: never 10 ms apart. Written at 0 and 15 only, it would begin anew.
+    assert kinds == [(1, "+I"), *((seq, "+U") for seq in range(2, 8))]
+    short = by_arrival(source)
+    short = short.model_copy(update={"options": {**short.options, "table.exec.state.ttl": "4 ms"}})
+    begun = run_pipeline(short, spark, tmp_path, tmp_path / "short", epochs=3, partitions=1)
+    # 5 ms after the first write, 4 after the last at 5, and 6 after that at 9.
+    assert [record.seq for record in begun.records["latest"] if record.kind == INSERT] == [1, 2, 5, 7]
+    assert run_locally(short, spark, tmp_path).records["latest"] == begun.records["latest"]

@@ -36,7 +36,7 @@ def two_sources(*, descending: bool = True, **options: str) -> Pipeline:
     count = {"function": "COUNT", "name": "n"}
     total = {"function": "SUM", "argument": "v", "name": "total"}
     nodes = [
-        source("left"),
+        source("left", arrival_column="ts"),
         source("right", watermark_every=3),
         {
             "id": "windows",

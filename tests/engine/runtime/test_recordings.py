@@ -44,7 +44,11 @@ class Stored(Fed):
         super().finish()
 
 
-@pytest.mark.parametrize("options", [{}, {"table.exec.state.ttl": "40 ms"}], ids=["no TTL", "a TTL"])
+TTL = {"table.exec.state.ttl": "40 ms"}
+BY_ARRIVAL = {**TTL, "changelog-studio.clock": "ARRIVAL_COLUMN"}
+
+
+@pytest.mark.parametrize("options", [{}, TTL, BY_ARRIVAL], ids=["no TTL", "a TTL", "a TTL by arrival"])
 def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(
     options: Mapping[str, str], spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -64,7 +68,12 @@ def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(
         if options:
             marks = store.replays.marks(run_id)
             times = [marks.time_at(output.last_seq) for output in live.outputs]
-            assert times == [decision.now_ms for decision in live.decisions]
+            assert times == clock_of(live, options)
+            curves = [{point.seq: point.clock_ms for point in held.points} for held in store.held_states.of_run(run_id)]
+            assert curves
+            assert all(
+                curve[output.last_seq] == at for curve in curves for output, at in zip(live.outputs, times, strict=True)
+            )
 
         again = on_recordings(pipeline, store.recordings.write(run_id), tmp_path)
         with in_process():
@@ -84,6 +93,14 @@ def test_a_pipeline_on_what_a_live_run_had_says_what_that_run_said(
             without = run_pipeline(changed, spark, tmp_path, tmp_path / "changed", partitions=2)
         assert without.records["left"] == live.records["left"]
         assert without.records["top"] != live.records["top"]
+
+
+def clock_of(live: Stored, options: Mapping[str, str]) -> list[int | None]:
+    """The recorded clock at the end of each epoch: the time of its decision, or the largest of `left` so far."""
+    if options == TTL:
+        return [decision.now_ms for decision in live.decisions]
+    left = [(record.seq, record.row[-1]) for record in live.records["left"]]
+    return [max(time for seq, time in left if seq <= output.last_seq) for output in live.outputs]
 
 
 def assert_same_locally(pipeline: Pipeline, recorded: TraceRecorder, spark: SparkSession, folder: Path) -> None:

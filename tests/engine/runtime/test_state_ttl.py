@@ -30,7 +30,8 @@ MINI_BATCH = {
     "table.exec.mini-batch.allow-latency": "20 ms",
     "table.exec.mini-batch.size": "4",
 }
-COLUMNS = [{"name": name, "type": "bigint"} for name in ("k", "v", "at")]
+BY_ARRIVAL = {CLOCK: "ARRIVAL_COLUMN"}
+COLUMNS = [{"name": name, "type": "bigint"} for name in ("k", "v", "at", "came")]
 _OVER_BOTH = (
     "latest",
     "first",
@@ -58,12 +59,20 @@ def pipeline(
     """Two sources out of order, and what keeps state that expires, over both."""
     random = Random(seed)
 
+    def came(at: int) -> int | None:
+        """A time of arrival: sometimes none, sometimes an earlier one."""
+        return random.choice([None, 7 * at, 7 * at, 7 * at - random.randrange(40)])
+
     def events(start: int) -> dict[str, Any]:
         times = sorted(random.randrange(start, 400) for _ in range(events_of_each))
-        rows: list[Any] = [[random.randrange(5), random.randrange(3), time - random.randrange(9)] for time in times]
+        rows: list[Any] = [
+            [random.randrange(5), random.randrange(3), time - random.randrange(9), came(at)]
+            for at, time in enumerate(times)
+        ]
         middle = events_of_each // 2
         rows[middle:middle] = [{"watermark": 150}]
-        timed = {"event_time": "at", "watermark_delay_ms": 10, "watermark_every": every, "arrival_column": "at"}
+        by = "came" if BY_ARRIVAL.items() <= options.items() else "at"
+        timed = {"event_time": "at", "watermark_delay_ms": 10, "watermark_every": every, "arrival_column": by}
         return {"columns": COLUMNS, "rows": rows, **timed}
 
     dedup = {"keys": ["k"], "order": "event_time"}
@@ -112,6 +121,7 @@ def pipeline(
 
 
 Run = Callable[..., str]
+CLOCKS: list[dict[str, str]] = [{}, BY_ARRIVAL, {CLOCK: "EVENT_TIME"}]
 
 
 @pytest.fixture
@@ -137,6 +147,9 @@ def without_repeats(trace: TraceRecorder) -> str:
         ("by_column", 3, {}),
         ("one_after_the_other", 2, {}),
         ("in_turn", 1, MINI_BATCH),
+        ("by_column", 3, BY_ARRIVAL),
+        ("one_after_the_other", 2, BY_ARRIVAL),
+        ("in_turn", 1, {**MINI_BATCH, **BY_ARRIVAL}),
     ],
 )
 def test_any_epochs_and_tasks_give_the_same_bytes(
@@ -151,15 +164,21 @@ def test_any_epochs_and_tasks_give_the_same_bytes(
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 1 << 30), st.integers(1, 400), st.integers(2, 9), st.integers(1, 4))
+@given(st.integers(0, 1 << 30), st.integers(1, 400), st.integers(2, 9), st.integers(1, 4), st.sampled_from(CLOCKS))
 def test_for_any_records_and_ttl_any_epochs_and_tasks_give_the_same_bytes(
-    spark: SparkSession, text_of: Run, seed: int, ttl_ms: int, epochs: int, partitions: int
+    spark: SparkSession,
+    text_of: Run,
+    seed: int,
+    ttl_ms: int,
+    epochs: int,
+    partitions: int,
+    clock: Mapping[str, str],
 ) -> None:
     made = partial(pipeline, events_of_each=30, seed=seed)
     with in_process():
-        text = text_of(made({TTL: f"{ttl_ms} ms"}), epochs, partitions)
-        assert text == without_repeats(run_locally(made({TTL: f"{ttl_ms} ms"}), spark, HERE))
-        endless = text_of(made({TTL: "1 d"}, right_ttl_ms=None), epochs, partitions)
+        text = text_of(made({TTL: f"{ttl_ms} ms", **clock}), epochs, partitions)
+        assert text == without_repeats(run_locally(made({TTL: f"{ttl_ms} ms", **clock}), spark, HERE))
+        endless = text_of(made({TTL: "1 d", **clock}, right_ttl_ms=None), epochs, partitions)
         assert records(endless) == records(text_of(made({TTL: "1 d", CLOCK: "NONE"}), 1, 1))
 
 
@@ -200,7 +219,7 @@ EPOCHS = 68
 
 def rotating(options: Mapping[str, str]) -> Pipeline:
     """Events 3 ms apart, each with a key of its own."""
-    timed = {"columns": COLUMNS, "rows": [[at, 0, at * 3] for at in range(EPOCHS * 5)], "event_time": "at"}
+    timed = {"columns": COLUMNS, "rows": [[at, 0, at * 3, None] for at in range(EPOCHS * 5)], "event_time": "at"}
     nodes = {
         "a": ("rows", timed),
         "latest": ("deduplicate", {"keys": ["k"], "order": "event_time", "keep": "last"}),

@@ -58,6 +58,26 @@ def test_messages_have_the_time_at_which_they_were_written(spark: SparkSession) 
     assert topic.parameters["metadata"] == [{"name": "p", "of": "timestamp"}]
 
 
+@pytest.mark.parametrize("type_", ["BIGINT", "TIMESTAMP(3)", "TIMESTAMP_LTZ(3)"])
+def test_where_the_clock_goes_by_an_arrival_column_processing_time_does_too(type_: str, spark: SparkSession) -> None:
+    values = "1000, 2000, 5000" if type_ == "BIGINT" else ", ".join(f"'1970-01-01 00:00:0{s}'" for s in (1, 2, 5))
+    rows = ", ".join(f"('a', {value}, {at})" for at, value in enumerate(values.split(", ")))
+    made = (
+        "SET 'changelog-studio.clock' = 'ARRIVAL_COLUMN';\n"
+        '-- studio.arrived: "came"\n'
+        f"CREATE TABLE t (k STRING, came {type_}, n INT, p AS PROCTIME(), c AS CURRENT_TIMESTAMP) "
+        f"WITH ('connector' = 'kafka'); INSERT INTO t VALUES {rows}; "
+    )
+    assert [(p[17:19], c[17:19]) for p, c in result(f"{made}SELECT p, c FROM t;", spark)] == [
+        ("01", "01"),
+        ("02", "02"),
+        ("05", "05"),
+    ]
+    windows = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(p), INTERVAL '3' SECOND))"
+    counted = f"SELECT window_start, COUNT(*) AS n FROM {windows} GROUP BY window_start, window_end;"
+    assert [(start[17:19], n) for start, n in result(made + counted, spark)] == [("00", "2"), ("03", "1")]
+
+
 def test_rowtime_is_a_column_of_every_table_that_only_its_name_shows(spark: SparkSession) -> None:
     made = "CREATE TABLE t (k STRING) DISTRIBUTED BY HASH(k) INTO 3 BUCKETS; INSERT INTO t VALUES ('a'), ('b'); "
     assert result(f"{CLOCK}{made}SELECT *, $rowtime AS r FROM t;", spark) == [
