@@ -19,6 +19,7 @@ from ui.components.shell.top_bar import inspect_bar, settle, top_bar  # noqa: E4
 from ui.engines.far_files import look_at_chosen_engine  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
 from ui.shell.engine_gate import gate  # noqa: E402
+from ui.shell.frame import presented  # noqa: E402
 from ui.shell.guard import guard, take_fields  # noqa: E402
 from ui.shell.navigation import follow, pages, view_of  # noqa: E402
 from ui.shell.state import state  # noqa: E402
@@ -36,7 +37,9 @@ engine_at_first = gate().status
 tools = None
 with guard():
     settle(view)
-if not state.present:
+if state.present:
+    st.html(presented(is_bare=state.is_bare))
+else:
     with guard():
         tools = top_bar(view)
 start_engine()

@@ -13,14 +13,16 @@ from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage
 from tests.ui import seeded_store
+from ui.builder.history import History
 
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app with a run in its store: windows that drop two records."""
+    """The app with a run in its store, windows that drop two records, and with a draft."""
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
         seeded_store.windows(store, folder)
+        store.drafts.save("words", History(seeded_store.words_counted()).to_json())
     with running_app(folder) as running:
         yield running
 
@@ -78,3 +80,15 @@ def test_the_bar_opens_the_list_and_terms_are_found(open_page: OpenPage, scheme:
     expect(listed.locator("article", has_text="A row with its kind")).to_be_visible()
     listed.get_by_role("searchbox").fill("zebra")
     expect(listed.get_by_role("status")).to_have_text("No term has this word.")
+
+
+def test_the_commands_of_the_canvas_lead_to_a_term(open_page: OpenPage) -> None:
+    page = open_page("build?draft=words")
+    node = page.locator(".react-flow__node").first
+    expect(node).to_be_visible()
+    node.focus()
+    page.keyboard.press("Control+k")
+    page.get_by_label("Search commands and nodes").fill("watermark")
+    page.get_by_role("option", name="What is Watermark?").click()
+    shown = page.get_by_role("dialog", name="Glossary")
+    expect(shown.locator("article.sought h4")).to_have_text("Watermark")

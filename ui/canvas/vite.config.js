@@ -17,21 +17,18 @@ const digest = createHash('sha256')
 for (const name of files) digest.update(`${name}\0`).update(readFileSync(name)).update('\0')
 const sources = digest.digest('hex').slice(0, 12)
 
-// In one file, since pages contain it that load nothing: rollup would share chunks with the canvas.
-const picture = {
-  name: 'picture',
-  closeBundle: () =>
-    build({
-      entryPoints: ['src/picture/main.js'],
-      outfile: 'changelog_studio_canvas/dist/picture.js',
-      bundle: true,
-      minify: true,
-      format: 'esm',
-      target: 'es2022',
-      // No text may end the script element that contains it.
-      charset: 'ascii',
-      define: { __SOURCES__: JSON.stringify(sources) },
-    }),
+// In one file each, since pages contain them that load nothing: rollup would share chunks with the canvas.
+const inlined = {
+  name: 'inlined',
+  closeBundle: async () => {
+    const outdir = 'changelog_studio_canvas/dist'
+    // No text may end the script element that contains it.
+    /** @type {import('esbuild').BuildOptions} */
+    const common = { outdir, bundle: true, minify: true, target: 'es2022', charset: 'ascii' }
+    const define = { __SOURCES__: JSON.stringify(sources) }
+    await build({ ...common, entryPoints: { picture: 'src/picture/main.js' }, format: 'esm', define })
+    await build({ ...common, entryPoints: { camera: 'src/graph/camera.js' }, format: 'iife', globalName: 'camera' })
+  },
 }
 
 const manifests = {
@@ -45,7 +42,7 @@ const manifests = {
 
 // Not `build.lib`: it leaves the bundle unminified.
 export default defineConfig({
-  plugins: [react(), picture, manifests],
+  plugins: [react(), inlined, manifests],
   define: { __SOURCES__: JSON.stringify(sources), 'process.env.NODE_ENV': '"production"' },
   build: {
     outDir: 'changelog_studio_canvas/dist',

@@ -18,8 +18,16 @@ def picture_as_html(drawing: Mapping[str, Any], *, gap: int | None = None) -> st
     return f'<div class="picture" data-picture="{escape(json.dumps(picture, ensure_ascii=False))}"></div>'
 
 
-@cache
 def picture_script() -> str:
     """The script, once per page. It loads nothing."""
-    script = files(changelog_studio_canvas).joinpath("dist", changelog_studio_canvas.PICTURE).read_text("utf-8")
-    return f'<script type="module">{script}</script>'
+    return f'<script type="module">{_built(changelog_studio_canvas.PICTURE)}</script>'
+
+
+def camera_script() -> str:
+    """What part of a picture is in view, as the variable `camera`, for scripts after it."""
+    return f"<script>{_built(changelog_studio_canvas.CAMERA)}</script>"
+
+
+@cache
+def _built(name: str) -> str:
+    return files(changelog_studio_canvas).joinpath("dist", name).read_text("utf-8")

@@ -18,7 +18,7 @@ from storage.model import EventRange, Run
 from ui.builder.picture import drawing
 from ui.export.markdown import as_html, as_inline_html
 from ui.export.page import theme_variables
-from ui.export.picture import picture_as_html, picture_script
+from ui.export.picture import camera_script, picture_as_html, picture_script
 from ui.replay.events import Shape, replayed
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import theme
@@ -95,7 +95,7 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
         '</section><section><h2>Table <select id="output" aria-label="The table of"></select></h2>'
         '<div id="table" class="scroll" tabindex="0"></div></section></div>'
         '<section id="time" hidden><h2>Event time and watermark</h2><div id="chart"></div></section></main>'
-        f'<script type="application/json" id="data">{safe}</script>{picture_script()}'
+        f'<script type="application/json" id="data">{safe}</script>{camera_script()}{picture_script()}'
         f'<script type="module">{_text("player.js")}</script></body></html>'
     )
 

@@ -191,12 +191,6 @@ function see(box, ms) {
   tick(start)
 }
 
-// A part of the size that fits, around a point, but not beyond the graph.
-function partAround(x, y, width, height) {
-  const within = (at, size, from, all) => (size >= all ? from + (all - size) / 2 : Math.min(Math.max(at - size / 2, from), from + all - size))
-  return { x: within(x, width, whole.x, whole.width), y: within(y, height, whole.y, whole.height), width, height }
-}
-
 function frame(forward) {
   if (!svg) return
   const wide = at('graph').clientWidth
@@ -211,24 +205,10 @@ function frame(forward) {
   svg.setAttribute('height', high)
   if (scale === fit) return see(whole, 0)
   const lit = [...svg.querySelectorAll('.lit .body, .died .body')].map((body) => body.getBBox())
-  if (!lit.length) return see(partAround(whole.x, whole.y + whole.height / 2, wide / scale, high / scale), 0)
-  const left = Math.min(...lit.map((box) => box.x))
-  const right = Math.max(...lit.map((box) => box.x + box.width))
-  const top = Math.min(...lit.map((box) => box.y))
-  const bottom = Math.max(...lit.map((box) => box.y + box.height))
-  const shown = Math.min(1, Math.max(LEAST, Math.min(wide / (right - left + 40), most / (bottom - top + 40))))
-  const [width, height] = [wide / shown, high / shown]
-  // What does not fit is followed from its first node to its last.
-  const row = (box) => box.y + box.height / 2
-  const first = lit.reduce((one, other) => (other.x < one.x ? other : one))
-  const last = lit.reduce((one, other) => (other.x > one.x ? other : one))
-  const isWide = right - left > width
-  const isHigh = bottom - top > height
-  const to = (end, side) => partAround(isWide ? side : (left + right) / 2, isHigh ? row(end) : (top + bottom) / 2, width, height)
-  const ends = [to(first, left + width / 2 - 20), to(last, right - width / 2 + 20)]
-  if (calm || !forward || !(isWide || isHigh)) return see(ends[0], calm ? 0 : 300)
-  see(ends[0], 0)
-  see(ends[1], MOVE_MS * 2)
+  const [begin, end] = camera.shots(lit, whole, { width: wide, height: high }, LEAST)
+  if (calm || !forward || !end) return see(begin, calm || !lit.length ? 0 : 300)
+  see(begin, 0)
+  see(end, MOVE_MS * 2)
 }
 
 const W = 900

@@ -176,21 +176,88 @@ BESIDE: Final = """
 """
 
 # Large text and only the page itself. The font size scales everything else, since charts do not fit when zoomed.
-# Controls stay small, and the button that ends the presentation has a margin of its own.
+# Controls stay small. The story is one line at the bottom; player and tools are their signs.
 PRESENTED: Final = """
 <style>
 :root { --bar: 0rem; --hair: color-mix(in srgb, currentColor 14%, transparent); }
 [data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stStatusWidget"], .st-key-engine-note
   { display: none !important; }
-[data-testid="stMainBlockContainer"] { padding: 1.5rem 3.2rem 2rem; max-width: none; }
+[data-testid="stMainBlockContainer"] { padding: 1.5rem 3.2rem 0; max-width: none; min-height: 100dvh; }
 html { font-size: 20px !important; }
 [data-testid="stMainBlockContainer"] :is(.stButton, .stDownloadButton, .stSelectbox, .stTextInput, .stNumberInput,
   .stMultiSelect, .stButtonGroup, .stCheckbox, .stPopover) { zoom: .8; }
-.st-key-page-tools { position: fixed; top: .5rem; right: .4rem; z-index: 1000001; width: auto !important; }
-.st-key-page-tools button { min-height: 2rem; padding: 0 .4rem; }
-.st-key-page-tools button p { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.st-key-page-tools { position: fixed; top: .2rem; right: .2rem; z-index: 1000001; width: auto !important;
+  align-items: center; }
+.st-key-page-tools .stElementContainer { width: auto; }
+.st-key-page-tools:not(:hover, :focus-within) { opacity: .45; }
+.st-key-page-tools button { min-height: 2rem; padding: 0 .4rem; border-color: transparent; background: transparent; }
+:is(.st-key-page-tools, .st-key-event-bar, .st-key-event-jumps, .st-key-story) button
+  [data-testid="stMarkdownContainer"] { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); }
+
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { min-height: calc(100dvh - 1.5rem); }
+[data-testid="stLayoutWrapper"]:has(> .st-key-story) { order: 99; flex: none; position: sticky; bottom: 0; z-index: 95;
+  margin: auto calc(50% - 50vw) 0; width: 100vw; }
+.st-key-story { flex-direction: row; align-items: center; flex-wrap: nowrap; gap: .8rem; width: 100% !important;
+  margin: 0; padding: .3rem .8rem; background: var(--paper); border-top: 1px solid var(--hair); }
+[data-testid="stLayoutWrapper"]:has(> .st-key-story-told) { flex: 1; min-width: 0; }
+.st-key-story-told { max-height: 30dvh; overflow: auto; gap: 0 !important; }
+:is(.st-key-story-told, .st-key-stage-head) p { font-size: .85rem; line-height: 1.35; margin: 0; }
+:is(.st-key-story-told, .st-key-stage-head) [data-testid="stMarkdownContainer"] { margin: 0; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-story-steps) { flex: none; width: auto; }
+.st-key-story-steps { flex-wrap: nowrap; width: auto !important; gap: .3rem !important; }
+.st-key-story-steps p { white-space: nowrap; }
+.st-key-story-steps kbd, .st-key-page-tools kbd { display: none; }
+
+.st-key-event-bar { align-items: center; flex-wrap: nowrap; min-width: 0; gap: .3rem !important; }
+.st-key-event-bar [data-testid="stElementContainer"]:has([data-testid="stNumberInput"]) { display: none; }
+.st-key-event-bar [data-testid="stSlider"] { padding-top: .5rem; }
+.st-key-event-bar [data-testid="stSlider"] label { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%); }
 </style>
 """
+
+# A presentation that is the graph, or another part of Time travel: the summary above it, the player below it.
+STAGE: Final = """
+<style>
+[data-testid="stMain"] { overflow: hidden; }
+[data-testid="stMainBlockContainer"] { height: 100dvh; padding: 0; display: flex; flex-direction: column; }
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { flex: 1; min-height: 0; gap: 0; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-stage-head) { order: -1; flex: none; }
+.st-key-stage-head { padding: .2rem 8.4rem .2rem .8rem; flex-wrap: nowrap; }
+.st-key-stage-head > :has([data-testid="stMarkdownContainer"]) { flex: 1; min-width: 0; }
+.st-key-stage-head > :has([data-testid="stButtonGroup"]) { flex: none; width: auto; }
+[data-testid="stLayoutWrapper"]:has(> [class*="st-key-stage-"]:not(.st-key-stage-head)) { flex: 1 1 0; min-height: 0; }
+[class*="st-key-stage-"]:not(.st-key-stage-head, .st-key-stage-graph) { padding: 0 .8rem; overflow: auto; }
+[class*="st-key-stage-"]:not(.st-key-stage-head) { height: 100%; }
+.st-key-stage-graph * { min-height: 0; }
+.st-key-stage-graph > * { height: 100% !important; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-time-player) { order: 98; flex: none; }
+.st-key-time-player { flex-direction: row; flex-wrap: nowrap; align-items: center; padding: .1rem .8rem;
+  border-top: 1px solid var(--hair); }
+[data-testid="stLayoutWrapper"]:has(> .st-key-event-bar) { flex: 1; min-width: 0; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-event-jumps) { flex: none; width: auto; }
+.st-key-event-jumps { flex-wrap: nowrap; width: auto !important; gap: .3rem !important; }
+@media (max-width: 900px) {
+  .st-key-stage-head { flex-wrap: wrap; padding-right: .8rem; padding-top: 2.2rem; }
+}
+</style>
+"""
+
+# Without controls: they cannot be seen or reached, but they are there for their keys.
+BARE: Final = """
+<style>
+:is(.st-key-story, .st-key-time-player, .st-key-event-bar, [data-testid="stButtonGroup"],
+  .st-key-page-tools > :not(:has(.st-key-present-bare))) { visibility: hidden; position: absolute !important;
+  height: 0 !important; overflow: hidden; padding: 0 !important; border: 0; }
+.st-key-page-tools:not(:hover, :focus-within) { opacity: .2; }
+</style>
+"""
+
+
+def presented(*, is_bare: bool) -> str:
+    """The CSS of a presented page. is_bare: without its controls."""
+    return colors() + PRESENTED + (BARE if is_bare else "")
 
 
 def colors() -> str:

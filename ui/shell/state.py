@@ -22,7 +22,8 @@
     sql        the query on the page Query store      ?sql=FROM words
     story      the open story, and its step           ?story=01-word-frequency.3
     write      whether the story is being written     ?write=on
-    present    whether the page is presented          ?present=on
+    present    whether the page is presented, and     ?present=on
+               whether without its controls           ?present=bare
 
 Streamlit drops the URL's parameters when the page changes; `sync` writes them back.
 """
@@ -202,11 +203,12 @@ class SessionState:
     @property
     def present(self) -> bool:
         """Whether the page is presented: large, and without the bars around it."""
-        return self.text("present") == "on"
+        return self.text("present") in ("on", "bare")
 
-    @present.setter
-    def present(self, value: bool) -> None:
-        self.update(present="on" if value else None)
+    @property
+    def is_bare(self) -> bool:
+        """Whether a presented page is without its controls, whose keys still work."""
+        return self.text("present") == "bare"
 
     def text(self, name: str) -> str | None:
         """The value of a name, as it is in the URL; None if it is not set."""

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from engine.planner import Check
 from ui.builder.checking import blocking, checked
 from ui.builder.drafting import Drafting, current
 from ui.builder.messages import Open, Run, Select
@@ -15,7 +16,7 @@ from ui.components.builder.notices import notices
 from ui.components.builder.panel import panel
 from ui.components.gallery.start_here import start_here
 from ui.components.kept.beside_canvas import tests_beside
-from ui.runs.overlay import overlay
+from ui.runs.overlay import Overlay, overlay
 from ui.runs.starting import start_run
 from ui.shell.frame import WORKBENCH
 from ui.shell.guard import as_sentence, guarded
@@ -25,7 +26,7 @@ from ui.shell.state import state
 
 
 def build(drafting: Drafting) -> None:
-    """Draw the bar, the canvas with the panel beside it, and the drawer below."""
+    """Draw the bar, the canvas with the panel beside it, and the drawer below. A presentation is the canvas alone."""
     # Apply all input from before this script run, in forms and on the canvas, even if a callback was interrupted.
     guarded(listen)(drafting)
     answer(drafting)
@@ -35,27 +36,34 @@ def build(drafting: Drafting) -> None:
     shown = overlay(pipeline, drafting.identity, state.run)
     st.html(WORKBENCH)
     with st.container(key="workbench"):
-        with st.container(key="bench-bar", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-            build_bar(drafting, verdict, shown)
-        with st.container(key="bench-notes"):
-            newer_version(drafting)
-            notices(drafting)
-            nodes = {node.id for node in pipeline.nodes}
-            for problem in verdict.problems:
-                # The form of a node shows the node's problems, and an empty canvas says how to begin.
-                if problem.node not in nodes and nodes:
-                    st.markdown(f":red[:material/error: {as_sentence(problem)}]")
-            if shown is not None:
-                run_failure(drafting, shown)
-            if not blocking(verdict):
-                tests_beside(drafting)
+        if not state.present:
+            _around(drafting, verdict, shown)
         with st.container(key="bench-canvas"):
             canvas(drafting, verdict, shown)
-        panel(drafting, verdict)
-        with st.container(key="bench-drawer"):
-            drawer(drafting, verdict, shown)
+        if not state.present:
+            panel(drafting, verdict)
+            with st.container(key="bench-drawer"):
+                drawer(drafting, verdict, shown)
     pending().finish()
     run_watch(drafting, shown)
+
+
+def _around(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None:
+    """Draw the bar above the canvas, and the notes over it."""
+    with st.container(key="bench-bar", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+        build_bar(drafting, verdict, shown)
+    with st.container(key="bench-notes"):
+        newer_version(drafting)
+        notices(drafting)
+        nodes = {node.id for node in drafting.pipeline.nodes}
+        for problem in verdict.problems:
+            # The form of a node shows the node's problems, and an empty canvas says how to begin.
+            if problem.node not in nodes and nodes:
+                st.markdown(f":red[:material/error: {as_sentence(problem)}]")
+        if shown is not None:
+            run_failure(drafting, shown)
+        if not blocking(verdict):
+            tests_beside(drafting)
 
 
 def answer(drafting: Drafting) -> None:

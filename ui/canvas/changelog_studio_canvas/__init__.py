@@ -5,3 +5,4 @@ from typing import Final
 COMPONENT: Final = "changelog-studio-canvas.canvas"
 SCRIPT: Final = "canvas.js"
 PICTURE: Final = "picture.js"
+CAMERA: Final = "camera.js"

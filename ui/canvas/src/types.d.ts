@@ -152,6 +152,8 @@ export interface Drawing {
   catalog: CatalogEntry[]
   document: Pipeline
   nodes: Partial<Record<string, NodeFacts>>
+  /** Whether a room looks at it. */
+  presented?: boolean
 }
 
 export interface CanvasData extends Drawing {
@@ -160,11 +162,14 @@ export interface CanvasData extends Drawing {
   selection: string | null
   history?: { past: number; future: number }
   edges: Partial<Record<string, EdgeFacts>>
+  /** Of the glossary; `words`: what else stands for it. */
+  terms: { name: string; words: string }[]
   refused: Refusal | null
 }
 
 export interface TimeData extends Drawing {
-  height: number
+  /** In px; null: that of its place. */
+  height: number | null
   run: number
   event: number
   edges: Partial<Record<string, LitFacts>>

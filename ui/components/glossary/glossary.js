@@ -9,8 +9,8 @@ const LABELS = [
   "th",
   ".kind",
   EVENT,
-  // On the canvas: what a node did not take, or took late.
-  ":is(button, span):is(.dropped, .late-but-used, .rejected, .watermark)",
+  // On the canvas: what a node did not take, or took late, and that it keeps state.
+  ":is(button, span):is(.dropped, .late-but-used, .rejected, .watermark, .keeps)",
 ].join(", ");
 const HOSTS = '[data-testid^="stBidiComponent"]';
 const BARS = ".st-key-top-bar, .st-key-inspect-pages";
@@ -214,7 +214,7 @@ function start(root) {
   // Streamlit takes R and C from outside of text fields, and cannot see that this is one.
   on(dialog, "keydown", (event) => event.stopPropagation());
   on(dialog, "click", (event) => event.composedPath()[0] === dialog && dialog.close());
-  on(window, OPEN, () => open());
+  on(window, OPEN, ({ detail }) => open(articles.find((each) => each.dataset.words.split("|")[0] === detail)));
 
   watch(document.body);
   mark();

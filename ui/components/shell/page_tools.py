@@ -19,7 +19,6 @@ from ui.export.page import page_as_html
 from ui.export.record import aside, recorded
 from ui.runs.manager import runs
 from ui.shell import workspace
-from ui.shell.frame import PRESENTED, colors
 from ui.shell.guard import guarded
 from ui.shell.navigation import View
 from ui.shell.state import state
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 
 
 @guarded
-def _present(on: bool) -> None:
-    state.present = on
+def _present(how: str | None) -> None:
+    state.update(present=how)
 
 
 def _about() -> str:
@@ -57,16 +56,24 @@ def _about() -> str:
 def page_tools(view: View, room: DeltaGenerator | None) -> None:
     """Draw the tools, once per page, after the page. room: their container in the top bar; None in a presentation."""
     if room is None:
-        st.html(colors() + PRESENTED)
-        with st.container(key="page-tools"):
+        with st.container(key="page-tools", horizontal=True, wrap=False, width="content", gap=None):
             glossary()
             replay_export(view, chooses=False)
+            st.button(
+                "Show the controls" if state.is_bare else "Hide the controls",
+                icon=":material/bottom_panel_open:" if state.is_bare else ":material/bottom_panel_close:",
+                key="present-bare",
+                shortcut="H",
+                help="Story, player and choices. Their keys still work.",
+                on_click=_present,
+                args=("on" if state.is_bare else "bare",),
+            )
             st.button(
                 "Leave presentation",
                 icon=":material/close_fullscreen:",
                 key="present-end",
                 on_click=_present,
-                args=(False,),
+                args=(None,),
             )
         return
     title, about, elements = view.title, _about(), recorded()
@@ -106,8 +113,8 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
             type="tertiary",
             key="present-begin",
             on_click=_present,
-            args=(True,),
-            help="Large text and only the page itself.",
+            args=("on",),
+            help="Only the page itself, for a room: the graph as large as the screen, large text.",
         )
         glossary()
         _account()

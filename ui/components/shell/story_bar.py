@@ -140,12 +140,17 @@ def story_bar() -> None:
     step, last = story.steps[at], len(story.steps) - 1
     run = opened_run()
     waits = _is_running(run)
-    with st.container(border=True, key="story"):
-        st.markdown(f":material/auto_stories: **{words.escaped(story.title)}** · step {at + 1} of {last + 1}")
-        st.markdown(as_markdown(step.text))
-        for sentence in missing(workspace.store(), story, step, run):
-            st.caption(f":material/warning: {sentence}")
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    with st.container(border=not state.present, key="story"):
+        number = f"step {at + 1} of {last + 1}"
+        with st.container(key="story-told", gap="small"):
+            if not state.present:
+                st.markdown(f":material/auto_stories: **{words.escaped(story.title)}** · {number}")
+            st.markdown(as_markdown(step.text))
+            for sentence in missing(workspace.store(), story, step, run):
+                st.caption(f":material/warning: {sentence}")
+        with st.container(key="story-steps", horizontal=True, gap="small", vertical_alignment="center"):
+            if state.present:
+                st.caption(number, width="content")
             st.button(
                 "Back",
                 icon=":material/arrow_back:",

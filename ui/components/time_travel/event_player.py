@@ -139,7 +139,7 @@ def time_player(run: Run, edge: Edge) -> int:
         "Everything is shown as it is after this event. Arrow keys move the slider; P and N go event by event.",
     )
     _bar(event, first, run.last_seq, neighbours)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="event-jumps", horizontal=True, vertical_alignment="center", gap="small"):
         _play(run.run_id, event, first, run.last_seq)
         navigation = workspace.store().navigation
         _jump(
@@ -191,10 +191,11 @@ def _bar(event: int, first_seq: int, last_seq: int, neighbours: _Neighbours) -> 
             st.session_state[key] = event
     if player.drawn[-1:] != [event]:
         player.drawn = [*player.drawn, event][-_REMEMBERED:]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(key="event-bar", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.button(
             "Start",
             key="event-first",
+            icon=_sign("first_page"),
             help="To the first event that was kept" if first_seq else "Before the first event",
             disabled=event == first_seq,
             on_click=move_to,
@@ -203,6 +204,7 @@ def _bar(event: int, first_seq: int, last_seq: int, neighbours: _Neighbours) -> 
         st.button(
             "Previous",
             key="event-previous",
+            icon=_sign("chevron_left"),
             help=neighbours.previous,
             shortcut="P",
             disabled=event == first_seq,
@@ -220,6 +222,7 @@ def _bar(event: int, first_seq: int, last_seq: int, neighbours: _Neighbours) -> 
         st.button(
             "Next",
             key="event-next",
+            icon=_sign("chevron_right"),
             help=neighbours.next,
             shortcut="N",
             disabled=event == last_seq,
@@ -229,6 +232,7 @@ def _bar(event: int, first_seq: int, last_seq: int, neighbours: _Neighbours) -> 
         st.button(
             "End",
             key="event-last",
+            icon=_sign("last_page"),
             help="After the last event",
             disabled=event == last_seq,
             on_click=move_to,
@@ -243,6 +247,11 @@ def _bar(event: int, first_seq: int, last_seq: int, neighbours: _Neighbours) -> 
             width=130,
             label_visibility="collapsed",
         )
+
+
+def _sign(name: str) -> str | None:
+    """In a presentation, buttons are their signs."""
+    return f":material/{name}:" if state.present else None
 
 
 def _jump(

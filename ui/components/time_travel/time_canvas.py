@@ -18,6 +18,7 @@ from ui.components.changelog.record_list import in_one_line, in_zone
 from ui.components.event_time.late_link import open_late_file
 from ui.shell import words
 from ui.shell.guard import guarded
+from ui.shell.state import state
 from ui.shell.theme import pens
 
 _RECORDS: Final = 4
@@ -47,12 +48,13 @@ def time_canvas(
     for entry in cascade:
         carried.setdefault(entry.edge.name, []).append(entry)
     key = f"time-canvas-{run.run_id}"
-    height = _height(pipeline)
+    height = None if state.present else _height(pipeline)
     data = {
         "run": run.run_id,
         "name": pipeline.name or run.name,
         "event": event,
         "height": height,
+        "presented": state.present,
         "colors": colors(),
         "pens": pens(),
         "catalog": catalog(),
@@ -70,7 +72,7 @@ def time_canvas(
         elif pick:
             on_pick(pick.get("node"), pick.get("edge"))
 
-    component()(key=key, data=data, height=height, on_picked_change=guarded(picked))
+    component()(key=key, data=data, height=height or "stretch", on_picked_change=guarded(picked))
 
 
 def _nodes(

@@ -192,7 +192,7 @@ export function Canvas({ data, dark, shadow, send }) {
     const connections = connectionCommands(document, catalog, selection.nodes, edits)
     if (opened === 'connect') return connections
     const places = everything.map((id) => ({ text: `Go to ${id}`, run: () => visit(id) }))
-    return allCommands(commands, edits, offered, connections, places)
+    return allCommands(commands, edits, offered, connections, places, data.terms)
   }
   const leavePalette = () => {
     palette.close()
@@ -224,7 +224,7 @@ export function Canvas({ data, dark, shadow, send }) {
     <Picture.Provider value={picture}>
       <Boxes.Provider value={boxes}>
         <div
-          className={`studio ${dark ? 'dark' : 'light'}`}
+          className={`studio ${dark ? 'dark' : 'light'} ${data.presented ? 'presented' : ''}`}
           ref={box}
           tabIndex={-1}
           role="group"
@@ -247,6 +247,7 @@ export function Canvas({ data, dark, shadow, send }) {
           <div className="flow">
             <Graph
               dark={dark}
+              isPresented={data.presented}
               framed={framed}
               nodes={nodes}
               edges={edges}

@@ -1,9 +1,12 @@
 // The commands that need no mouse: by a shortcut, a button, or the list that Ctrl+K opens.
 import { SHORTCUTS } from './keys.js'
 
-/** @import { Catalog, CatalogEntry, Command, Pipeline } from '../types' */
+/** @import { CanvasData, Catalog, CatalogEntry, Command, Pipeline } from '../types' */
 /** @import { Gestures } from './gestures.js' */
 /** @import { ShortcutId } from './keys.js' */
+
+// Opens the glossary of the page, at a term.
+const GLOSSARY = 'changelog-studio-glossary'
 
 /** @typedef {Record<ShortcutId, () => void>} Commands */
 
@@ -15,9 +18,10 @@ import { SHORTCUTS } from './keys.js'
  * @param {CatalogEntry[]} operators
  * @param {Command[]} connections
  * @param {Command[]} places
+ * @param {CanvasData['terms']} terms
  * @returns {Command[]}
  */
-export const allCommands = (commands, gestures, operators, connections, places) => [
+export const allCommands = (commands, gestures, operators, connections, places, terms) => [
   ...SHORTCUTS.filter((each) => each.id !== 'commands').map((each) => ({
     text: each.text,
     keys: each.keys,
@@ -30,6 +34,11 @@ export const allCommands = (commands, gestures, operators, connections, places) 
   })),
   ...connections,
   ...places,
+  ...terms.map(({ name, words }) => ({
+    text: `What is ${name}?`,
+    alsoCalled: `${words} glossary term`,
+    run: () => void window.dispatchEvent(new CustomEvent(GLOSSARY, { detail: name })),
+  })),
 ]
 
 /**

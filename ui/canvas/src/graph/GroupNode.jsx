@@ -1,7 +1,7 @@
 // A folded group: its name, what is in it, its worst state, its problems, and the progress of its run.
 import { memo, useContext } from 'react'
 import { Handle, Position } from '@xyflow/react'
-import { Ledger, Records, Sign } from './OpNode.jsx'
+import { Ledger, Records, Sign, breakable } from './OpNode.jsx'
 import { Picture } from './picture.js'
 
 /** @import { NodeProps } from '@xyflow/react' */
@@ -20,7 +20,7 @@ export const GroupNode = memo(function GroupNode(/** @type {NodeProps<DrawnNode>
   return (
     <div className={`op folded role-operator ${state} run-${run?.state ?? 'none'}`} title={nodes.join(', ')}>
       <div className="name">
-        <span className="text">{name}</span>
+        <span className="text">{breakable(name)}</span>
         {group.isStateful && <span className="keeps">state</span>}
         <button className="open nodrag" aria-label={`Open the group ${name}`} title="Open the group (G)" onClick={open}>
           +

@@ -1,5 +1,5 @@
 // A node: its name, operator and strategy, whether it keeps state, its problems, and the progress of its run.
-import { memo, useContext } from 'react'
+import { Fragment, memo, useContext } from 'react'
 import { Handle, Position } from '@xyflow/react'
 import { number } from './kinds.js'
 import { Picture } from './picture.js'
@@ -25,7 +25,7 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
       onMouseLeave={() => tip(null)}
     >
       <div className="name">
-        <span className="text">{id}</span>
+        <span className="text">{breakable(id)}</span>
         {data.isPlaced && (
           <span className="pin" title="Placed manually" aria-hidden="true">
             •
@@ -89,6 +89,19 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
     </div>
   )
 })
+
+/**
+ * A name that is broken after its underscores, if it needs two lines.
+ *
+ * @param {string} name
+ */
+export const breakable = (name) =>
+  name.split(/(?<=_)/).map((part, at) => (
+    <Fragment key={at}>
+      {at > 0 && <wbr />}
+      {part}
+    </Fragment>
+  ))
 
 /** @param {{ id: string, run: NonNullable<NodeFacts['run']> }} props */
 function Progress({ id, run }) {

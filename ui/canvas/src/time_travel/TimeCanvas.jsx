@@ -3,19 +3,29 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { byOperator, edgeKey } from '../document.js'
 import { Boxes, tallBoxes } from '../graph/boxes.js'
+import { around, shots } from '../graph/camera.js'
 import { Graph } from '../graph/Graph.jsx'
 import { drawnEdge, parallel, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
 import { frames, groupData } from '../graph/groups.js'
 import { Picture } from '../graph/picture.js'
 import { asDrawn, folded, groupNamed } from '../grouping.js'
+import { HEIGHT, WIDTH } from '../layout.js'
 import { PictureMenu } from '../picture/PictureMenu.jsx'
 import { LitEdge } from './LitEdge.jsx'
 
 /** @import { NodeChange } from '@xyflow/react' */
-/** @import { DrawnNode, LitFlowEdge, Pipeline, PipelineNode, TimeData } from '../types' */
+/** @import { DrawnNode, LitFlowEdge, Pipeline, PipelineNode, Places, TimeData } from '../types' */
 
 const EDGES = { lit: LitEdge }
-const GAP = 190 // room for records between the nodes
+// Room for records between the nodes: in a presentation for larger ones.
+const GAP = 190
+const WIDE_GAP = 250
+// In a presentation, names fit into their nodes from this zoom on.
+const LEAST = 0.75
+const MOST_PRESENTED = 1.5
+const MARGIN = 24
+const TO_MS = 300
+const ALONG_MS = 1300
 const ARROW = { type: MarkerType.ArrowClosed, width: 20, height: 20, markerUnits: 'userSpaceOnUse' }
 const quiet = () => {}
 
@@ -33,28 +43,35 @@ export function TimeCanvas({ data, dark, pick }) {
   const document = useMemo(() => folded(ran, states), [ran, states])
   const { drawn } = useMemo(() => asDrawn(document), [document])
   const unplaced = useMemo(() => ({ ...drawn, nodes: drawn.nodes.map((node) => ({ ...node, place: null })) }), [drawn])
-  const positions = useLayout(unplaced, catalog, GAP)
+  const positions = useLayout(unplaced, catalog, data.presented ? WIDE_GAP : GAP)
   const boxes = useMemo(() => tallBoxes(positions), [positions])
 
+  const groups = useMemo(
+    () => new Map(drawn.nodes.map((node) => [node.id, groupData(document, node, drawn, data.nodes, {})])),
+    [document, drawn, data.nodes],
+  )
+  const isLit = useCallback(
+    (/** @type {string} */ id) => Boolean(groups.get(id)?.isLit ?? data.nodes[id]?.isLit),
+    [groups, data.nodes],
+  )
   const describe = useCallback(
     (/** @type {PipelineNode} */ node, /** @type {Partial<Record<string, true>>} */ isTaken) => {
       const facts = data.nodes[node.id] ?? {}
       // A run can be older than today's operators.
       const unknown = { title: node.operator, role: /** @type {const} */ ('operator'), ports: Object.keys(isTaken) }
       const entry = catalog[node.operator] ?? unknown
-      const group = groupData(document, node, drawn, data.nodes, {})
-      const isLit = group?.isLit ?? facts.isLit
+      const group = groups.get(node.id) ?? undefined
       const told = group ? `group ${group.name}` : `${entry.role} ${node.id}`
       return {
         data: { operator: node.operator, group, catalog: entry, facts, isTaken },
         draggable: false,
         connectable: false,
         selected: [node.id, ...(group?.nodes ?? [])].includes(data.selected ?? ''),
-        className: isLit ? 'lit' : 'unlit',
-        ariaLabel: `${told}${isLit ? ', has records for this event' : ''}`,
+        className: isLit(node.id) ? 'lit' : 'unlit',
+        ariaLabel: `${told}${isLit(node.id) ? ', has records for this event' : ''}`,
       }
     },
-    [document, drawn, data.nodes, data.selected, catalog],
+    [groups, isLit, data.nodes, data.selected, catalog],
   )
   const [nodes, setNodes] = useDrawnNodes(drawn, positions, describe)
   const framed = useMemo(() => frames(drawn, nodes), [drawn, nodes])
@@ -102,20 +119,43 @@ export function TimeCanvas({ data, dark, pick }) {
     [choose, pick, fold],
   )
 
-  // The whole pipeline stays in view, also when the page changes its width.
+  // The whole pipeline stays in view, also when the page changes its width. In a presentation, where it would be too
+  // small for a room, the view follows the records.
+  const lit = useMemo(() => drawn.nodes.flatMap(({ id }) => (isLit(id) ? [id] : [])), [drawn, isLit])
+  const litNow = lit.join()
   const fit = useCallback(
-    () => flow.fitView({ padding: { x: '12px', top: '14px', bottom: '30px' }, maxZoom: 1 }),
-    [flow],
+    () =>
+      flow.fitView({
+        padding: { x: '12px', top: '14px', bottom: '30px' },
+        maxZoom: data.presented ? MOST_PRESENTED : 1,
+      }),
+    [flow, data.presented],
   )
   useEffect(() => {
-    const later = setTimeout(fit, 60)
-    const watch = new ResizeObserver(() => fit())
+    /** @type {ReturnType<typeof setTimeout>[]} */
+    let later = []
+    const look = () => {
+      for (const each of later) clearTimeout(each)
+      later = []
+      const size = box.current?.getBoundingClientRect()
+      const parts = data.presented && size ? followed(positions, litNow.split(',').filter(Boolean), size) : []
+      if (!parts.length || !size) return fit()
+      const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
+      const to = (/** @type {import('../graph/camera.js').Part} */ { x, y, width }, /** @type {number} */ duration) => {
+        const zoom = size.width / width
+        flow.setViewport({ x: -x * zoom, y: -y * zoom, zoom }, isCalm ? {} : { duration, interpolate: 'linear' })
+      }
+      to(parts[0], TO_MS)
+      if (parts[1] && !isCalm) later.push(setTimeout(() => to(parts[1], ALONG_MS), TO_MS * 2))
+    }
+    later.push(setTimeout(look, 60))
+    const watch = new ResizeObserver(look)
     if (box.current) watch.observe(box.current)
     return () => {
-      clearTimeout(later)
+      for (const each of later) clearTimeout(each)
       watch.disconnect()
     }
-  }, [fit, positions])
+  }, [fit, flow, positions, data.presented, data.event, litNow])
 
   const onKeyDown = (/** @type {import('react').KeyboardEvent} */ event) => {
     if (event.key.toLowerCase() === 'i' && !event.ctrlKey && !event.metaKey) setAsked(asked + 1)
@@ -135,17 +175,18 @@ export function TimeCanvas({ data, dark, pick }) {
     <Picture.Provider value={picture}>
       <Boxes.Provider value={boxes}>
         <div
-          className={`studio time ${dark ? 'dark' : 'light'}`}
+          className={`studio time ${dark ? 'dark' : 'light'} ${data.presented ? 'presented' : ''}`}
           ref={box}
           role="group"
           aria-label={`${data.name} at event ${data.event}`}
-          style={{ height: data.height, ...data.colors }}
+          style={{ height: data.height ?? '100%', ...data.colors }}
           onKeyDown={onKeyDown}
           data-event={data.event}
         >
           <div className="flow">
             <Graph
               dark={dark}
+              isPresented={data.presented}
               framed={framed}
               nodes={nodes}
               edges={edges}
@@ -177,4 +218,26 @@ export function TimeCanvas({ data, dark, pick }) {
       </Boxes.Provider>
     </Picture.Provider>
   )
+}
+
+/**
+ * The parts of a graph that the view follows; none if all of it can be read.
+ *
+ * @param {Places} places
+ * @param {string[]} lit
+ * @param {{ width: number, height: number }} size
+ */
+function followed(places, lit, size) {
+  const box = (/** @type {string} */ id) => ({ x: places[id][0], y: places[id][1], width: WIDTH, height: HEIGHT })
+  const ids = Object.keys(places)
+  if (!ids.length) return []
+  const tight = around(ids.map(box))
+  const whole = {
+    x: tight.x - MARGIN,
+    y: tight.y - MARGIN,
+    width: tight.width + 2 * MARGIN,
+    height: tight.height + 2 * MARGIN,
+  }
+  if (Math.min(size.width / whole.width, size.height / whole.height) >= LEAST) return []
+  return shots(lit.map(box), whole, size, LEAST)
 }
