@@ -14,12 +14,12 @@ def table_call(function: str, tables: Sequence[str], parameters: BaseModel) -> s
     """`SELECT * FROM TABLE(NAME(TABLE `t`, LIMIT => 3))`, with the parameters that differ from their defaults."""
     non_defaults = parameters.model_dump(mode="json", exclude_defaults=True)
     arguments = [f"TABLE {quote(table)}" for table in tables]
-    arguments += [f"{name.upper()} => {_literal(value)}" for name, value in non_defaults.items()]
+    arguments += [f"{name.upper()} => {literal(value)}" for name, value in non_defaults.items()]
     return f"SELECT * FROM TABLE({function}({', '.join(arguments)}))"
 
 
-def _literal(value: object) -> str:
-    """A value as SQL: a list of plain values is an array, a nested value is a JSON string."""
+def literal(value: object) -> str:
+    """A value as Flink SQL: a list of plain values is an array, a nested value is a JSON string."""
     match value:
         case None:
             return "NULL"
@@ -30,6 +30,6 @@ def _literal(value: object) -> str:
         case str():
             return "'" + value.replace("'", "''") + "'"
         case list() if not any(isinstance(item, list | dict) for item in value):
-            return f"ARRAY[{', '.join(map(_literal, value))}]"
+            return f"ARRAY[{', '.join(map(literal, value))}]"
         case _:
-            return _literal(json.dumps(value, ensure_ascii=False))
+            return literal(json.dumps(value, ensure_ascii=False))

@@ -37,11 +37,6 @@ _WHY: Final = {
     "is 0 unless GROUP BY names a set twice. Write 0, or GROUPING_ID(k) to tell the sets apart.": "GROUP_ID",
     "is for WATERMARK FOR of a connector that sends watermarks of its own, and none here does. Write the delay: "
     "rt - INTERVAL '5' SECOND.": "SOURCE_WATERMARK",
-    "takes a table of a script, without PARTITION BY. Write FROM_CHANGELOG(input => TABLE t, op => DESCRIPTOR(op)).": (
-        "FROM_CHANGELOG"
-    ),
-    "is not read in a query. Every node shows its changelog, and INSERT INTO a table of the format debezium-json "
-    "writes it.": "TO_CHANGELOG",
 }
 
 REFUSED: Final = {name: f"{name} {why}" for why, listed in _WHY.items() for name in listed.split()}
@@ -52,7 +47,7 @@ WITHOUT_PARENTHESES: Final = frozenset(
 )
 """The refused functions that are written like a column."""
 
-OF_TABLES: Final = frozenset(("FROM_CHANGELOG", "TO_CHANGELOG", "ML_PREDICT", "ML_EVALUATE", "VECTOR_SEARCH"))
+OF_TABLES: Final = frozenset(("ML_PREDICT", "ML_EVALUATE", "VECTOR_SEARCH"))
 """The refused functions in FROM."""
 
 UNIX_TIMESTAMP: Final = f"UNIX_TIMESTAMP() {_CLOCK}"
@@ -81,6 +76,10 @@ _OF_CONFLUENT: Final = (
 ELSEWHERE: Final = {
     **{name: f"{name} is no function of Flink's. Write {right}." for name, right in _INSTEAD.items()},
     **{name: f"{name} {_MODEL}" for name in _OF_CONFLUENT},
+    **{
+        name: f"{name} makes a table. Write FROM {name}(input => TABLE t)."
+        for name in ("FROM_CHANGELOG", "TO_CHANGELOG")
+    },
 }
 """By name of a function of other databases or of Confluent's, a sentence with what to write."""
 

@@ -1,6 +1,6 @@
 """FROM_CHANGELOG: a table whose rows are changes, as a source with their kinds.
 
-    SELECT id FROM FROM_CHANGELOG(input => TABLE t, op => DESCRIPTOR(op), op_mapping => MAP['c, r', 'INSERT'])
+    SELECT id FROM FROM_CHANGELOG(input => TABLE t, op => DESCRIPTOR(op))
 
 A view of such a call alone is the source; a call within another query becomes a view of its own, t_changes.
 Source: Flink FromChangelogTypeStrategy, and what Flink 2.3 answers.
@@ -9,7 +9,7 @@ Source: Flink FromChangelogTypeStrategy, and what Flink 2.3 answers.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -21,7 +21,6 @@ from engine.model.free_names import free_name
 from engine.reading.typed.kinds import WORDS
 from engine.script.parts import Parts
 from engine.script.statements import Statement, raw
-from engine.sql.rejected import SqlRejected
 
 _NAME: Final = "FROM_CHANGELOG"
 _CALL: Final = re.compile(rf"{_NAME}\s*\(\s*input\s*=>\s*TABLE\s+(`[^`]+`|\w+)\s*([,)])", re.IGNORECASE)
@@ -32,41 +31,33 @@ _TEXT: Final = re.compile(r"'([^']*)'")
 
 @dataclass(frozen=True)
 class Changelog:
-    """The table of a call, its column of kinds, and by text there, the kind that it means."""
+    """The table of a call, and its column of kinds."""
 
     table: str
     kind: str
-    mapping: Mapping[str, str]
 
-    def kinds_told(self, rows: list[list[Any]] | None, at: int, place: tuple[int, int]) -> list[list[Any]] | None:
-        """The rows of a script with the kinds that the mapping tells; a row with another text is rejected in the run.
-
-        at: the place of the column of kinds. Raises SqlRejected for a mapping of rows that are elsewhere, unless it
-        says what their words mean anyway.
-        """
-        if rows is None and any(_symbol(text) != _symbol(kind) for text, kind in self.mapping.items()):
-            message = (
-                f"op_mapping is read for the rows that a script inserts, and {self.table} has others. Let its column "
-                f"{self.kind} have INSERT, UPDATE_BEFORE, UPDATE_AFTER and DELETE, and leave the mapping out."
-            )
-            raise SqlRejected(message, place=place)
-        if rows is None:
-            return None
-        return [[*row[:at], _symbol(self.mapping.get(row[at], row[at])), *row[at + 1 :]] for row in rows]
+    def with_symbols(self, rows: list[list[Any]], at: int) -> list[list[Any]]:
+        """The rows of a script with symbols for their kinds. at: the place of the column of kinds."""
+        return [[*row[:at], _symbol(row[at]), *row[at + 1 :]] for row in rows]
 
 
-def changelog_of(statement: Statement) -> Changelog | None:
-    """The changelog that a view's query is; None for any other query."""
+def changelog_of(statement: Statement, tables: Container[str]) -> Changelog | None:
+    """The changelog that a view's query is; None for any other query.
+
+    Of a view or a query, and with words of its own for the kinds, the call is an operator of its query.
+    """
     if not any(token.text.upper() == _NAME for token in statement.tokens):
         return None
     text = raw(statement.tokens, statement.text)
     call = _CALL.search(text)
-    if call is None:
+    if call is None or (table := call[1].strip("`")) not in tables:
         return None
     kind, mapping = _KIND.search(text), _MAPPING.search(text)
     texts = _TEXT.findall(mapping[1]) if mapping is not None else []
-    told = {one.strip(): to for given, to in zip(texts[::2], texts[1::2], strict=False) for one in given.split(",")}
-    return Changelog(call[1].strip("`"), kind[1].strip("`") if kind is not None else "op", told)
+    told = ((one.strip(), to) for given, to in zip(texts[::2], texts[1::2], strict=False) for one in given.split(","))
+    if any(_symbol(word) != _symbol(to) for word, to in told):
+        return None
+    return Changelog(table, kind[1].strip("`") if kind is not None else "op")
 
 
 def with_changelog_views(statement: Statement, parts: Parts) -> Statement:
@@ -77,10 +68,11 @@ def with_changelog_views(statement: Statement, parts: Parts) -> Statement:
         return statement
     call = replace(statement, tokens=tokens[at : end + 1])
     before = [token.text.upper() for token in tokens[:at]]
+    is_argument = before[-2:] == ["TABLE", "("]
     is_whole = end + 1 == len(tokens) and before[-4:] == ["AS", "SELECT", "*", "FROM"] and statement.creates("VIEW")
-    if is_whole or (found := changelog_of(call)) is None:
+    if is_whole or is_argument or (found := changelog_of(call, parts.tables)) is None:
         return statement
-    known = (name for name, view in parts.views.items() if _is_call(view) and changelog_of(view) == found)
+    known = (name for name, view in parts.views.items() if _is_call(view) and changelog_of(view, parts.tables) == found)
     name = next(known, None) or free_name(f"{found.table}_changes", [*parts.tables, *parts.views])
     if name not in parts.views:
         parts.views[name] = call

@@ -103,12 +103,15 @@ class Parts:
         )
 
     def leave_out(self, failure: Failure) -> None:
-        """Go on without a statement."""
+        """Go on without a statement. Raises its error if that was left out before, so that reading ends."""
+        if any(known.statement.end == failure.statement.end for known in self.failures):
+            raise failure.error
         self.failures.append(failure)
         end = failure.statement.end
         self.tables = {name: table for name, table in self.tables.items() if table.statement.end != end}
         self.views = {name: view for name, view in self.views.items() if view.end != end}
         self.inserts = [insert for insert in self.inserts if insert.statement.end != end]
+        self.explained = [insert for insert in self.explained if insert.statement.end != end]
         self.functions = {name: each for name, each in self.functions.items() if each.statement.end != end}
         known = self.tables.keys() | self.views.keys()
         self.order = [name for name in self.order if name in known]

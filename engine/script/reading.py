@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from sqlglot import exp
 
 from engine.contract.operator import Analyzer
-from engine.errors import shown, unknown_name
+from engine.errors import shown
 from engine.model.options import goes_by_arrival
 from engine.model.pipeline import Arrival, Group, Node, Pipeline
 from engine.planner import check
@@ -197,7 +197,7 @@ def _used(queries: Sequence[Expr], names: Names) -> set[str]:
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:
     """Add a node for every source table and for every view, with the same name."""
     targets = parts.targets
-    bases = {found.table for view in parts.views.values() if (found := changelog_of(view)) is not None}
+    bases = {found.table for view in parts.views.values() if (found := changelog_of(view, parts.tables)) is not None}
     for name in parts.order:
         is_read = name in parts.tables and name not in targets and name not in bases
         with parts.reading(parts.definition(name)):
@@ -296,13 +296,10 @@ class Tables(Mapping[str, Table]):
 
     def add_changelog(self, name: str, statement: Statement) -> bool:
         """Add a view that reads a table's rows as a changelog, as a source. False for any other view."""
-        changelog = changelog_of(statement)
+        changelog = changelog_of(statement, self._parts.tables)
         if changelog is None:
             return False
         base = changelog.table
-        if base not in self._parts.tables:
-            message = f"{unknown_name('table', base, self._parts.tables)}."
-            raise SqlRejected(message, place=statement.place)
         made = self._as_directed(self._source(base, name, changelog), self._parts.tables[base])
         self._made[name] = Table(made.node, made.columns, made.proctime, self._parts.tables[base].rows)
         self.warnings += made.warnings
@@ -314,8 +311,8 @@ class Tables(Mapping[str, Table]):
         analyzer, folder = self._emitter.analyzer, self._emitter.folder
         rows, wanted = self._parts.rows.get(name), node_id(called, self._emitter)
         kind = changelog.kind if changelog is not None else None
-        if changelog is not None and changelog.kind in (names := [column.name for column in ddl.written]):
-            rows = changelog.kinds_told(rows, names.index(changelog.kind), ddl.statement.place)
+        if changelog is not None and rows and kind in (names := [column.name for column in ddl.written]):
+            rows = changelog.with_symbols(rows, names.index(kind))
         try:
             return source_table(ddl, wanted, folder, analyzer, rows, kind, self._parts.clock_ms)
         except SqlRejected:

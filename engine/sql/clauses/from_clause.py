@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -28,6 +28,7 @@ from engine.sql.algebra import (
     ref,
     renamed,
 )
+from engine.sql.clauses.changelog_functions import FROM, TO, changelog_function
 from engine.sql.clauses.lateral import decorrelated, is_hidden
 from engine.sql.clauses.match_recognize import matched
 from engine.sql.clauses.row_columns import fields_in
@@ -50,6 +51,10 @@ _KINDS = {
     ("RIGHT", "OUTER"): JoinKind.RIGHT,
     ("FULL", ""): JoinKind.FULL,
     ("FULL", "OUTER"): JoinKind.FULL,
+}
+_READERS: Mapping[str, Callable[..., Relation]] = {
+    **dict.fromkeys(WINDOW_FUNCTIONS, window_function),
+    **dict.fromkeys((FROM, TO), changelog_function),
 }
 
 
@@ -88,7 +93,7 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
         if not isinstance(call, exp.Anonymous):
             message = f"{call.sql()} is not a table function. Use FROM TABLE(TUMBLE(TABLE t, ...))."
             raise SqlRejected(message, item)
-        reads = window_function if call.name.upper() in WINDOW_FUNCTIONS else table_function
+        reads = _READERS.get(call.name.upper(), table_function)
         relation = reads(call, lambda table: _table(table, names, read), lambda query: _unsorted(read(query, names)))
     elif isinstance(item, exp.Table):
         relation = _table(item, names, read)

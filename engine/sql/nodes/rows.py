@@ -14,6 +14,7 @@ from engine.sql.algebra import (
     Computed,
     Expr,
     Filter,
+    Relation,
     Repeated,
     Scan,
     Select,
@@ -220,10 +221,24 @@ def _with_watermark(emitter: Emitter, emitted: Emitted, name: str, call: Expr) -
 
 def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitted:
     """The called operator, over all columns of its inputs."""
-    inputs = [emitter.emit(input_, input_.columns) for input_ in relation.inputs]
+    inputs = [_in_order(emitter, input_, relation.at) for input_ in relation.inputs]
     parameters = in_terms_of(operators()[relation.operator], relation.parameters, inputs[0].names)
     node = emitter.add(relation.operator, parameters, [input_.node for input_ in inputs], relation.at)
-    return Emitted(node, dict(zip(relation.columns, emitter.derived[node].schema.names, strict=True)))
+    # The order of arrival is no column of a node.
+    arrival = frozenset().union(*(input_.arrival for input_ in inputs)) & frozenset(relation.columns)
+    columns = [name for name in relation.columns if name not in arrival]
+    return Emitted(node, dict(zip(columns, emitter.derived[node].schema.names, strict=True)), arrival)
+
+
+def _in_order(emitter: Emitter, relation: Relation, at: Expr) -> Emitted:
+    """A relation as a node that has just its columns, in their order: an operator passes on what its input has."""
+    emitted = emitter.emit(relation, relation.columns)
+    names = [emitted.names[name] for name in relation.columns if name in emitted.names]
+    if list(emitter.schema(emitted).names) == names:
+        return emitted
+    columns = [name for name in relation.columns if name in emitted.names]
+    node = emitter.project(emitted.node, [(name, quote(emitted.names[name])) for name in columns], at)
+    return Emitted(node, {name: name for name in columns}, emitted.arrival)
 
 
 def _common(types: tuple[Type, ...], name: str, relation: Union) -> Type:

@@ -214,6 +214,8 @@ def test_nothing_that_keeps_state_is_missing() -> None:
         "window_assign",
         "python_function",
         "current_watermark",
+        "from_changelog",
+        "to_changelog",
     }
     listed = {kept.operator for kept in LIST} | stateless | {"sink"}
     assert set(operators()) == listed

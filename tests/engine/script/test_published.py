@@ -267,6 +267,14 @@ def test_questions_about_tables_and_plans_are_answered(spark: SparkSession) -> N
     assert len(script.jobs) == 1
 
 
+def test_a_plan_that_cannot_be_told_is_left_out_once(spark: SparkSession) -> None:
+    table = "CREATE TABLE t (c INT) WITH ('connector' = 'iceberg');"
+    assert refusals(f"{table}\nSELECT c FROM t;\nEXPLAIN SELECT b FROM t;\nEXPLAIN SELECT c FROM u;", spark) == (
+        "line 3, column 16: unknown column 'b'. Available: c.\n"
+        "line 4, column 23: unknown table 'u'. Available: t. Create it above: CREATE TABLE `u` (...)."
+    )
+
+
 def test_a_question_about_a_function_is_answered_by_its_row(spark: SparkSession) -> None:
     code = '-- studio.python: {"code": "def f(x: int) -> int: return x"}'
     table = "CREATE TABLE t (c INT) WITH ('connector' = 'iceberg');"

@@ -316,7 +316,27 @@ REFUSED = [
     ("SELECT ARRAY_AGG(ORDER BY k) FROM t", "line 1, column 8: ARRAY_AGG needs an argument before ORDER BY."),
     (
         "SELECT * FROM FROM_CHANGELOG(input =>",
-        "line 1, column 15: FROM_CHANGELOG takes a table of a script",
+        "line 1, column 15: FROM_CHANGELOG needs its input, and a value for each name",
+    ),
+    ("SELECT * FROM FROM_CHANGELOG()", "FROM_CHANGELOG needs its input, and a value for each name"),
+    ("SELECT * FROM FROM_CHANGELOG(input => TABLE t PARTITION BY k)", "takes no PARTITION BY, as in Flink 2.3. Write"),
+    ("SELECT * FROM FROM_CHANGELOG(input => TABLE t, op => k)", "op of FROM_CHANGELOG names one column: op =>"),
+    ("SELECT * FROM FROM_CHANGELOG(TABLE t)", "the input has no column 'op' with the kinds. It has k, g, v, rt, pt."),
+    ("SELECT * FROM FROM_CHANGELOG(input => t)", "the input of FROM_CHANGELOG is TABLE t, or a query in parentheses."),
+    (
+        "SELECT * FROM TO_CHANGELOG(input => TABLE t, foo => 1)",
+        "TO_CHANGELOG takes input, op, op_mapping, each once",
+    ),
+    ("SELECT * FROM TO_CHANGELOG(TABLE t, op_mapping => MAP['x', 'y'])", "op_mapping of TO_CHANGELOG: 'x' is no kind."),
+    ("SELECT * FROM TO_CHANGELOG(TABLE t, op_mapping => 'x')", "op_mapping of TO_CHANGELOG is a map of texts"),
+    ("SELECT TO_CHANGELOG(k) FROM t", "TO_CHANGELOG makes a table. Write FROM TO_CHANGELOG(input => TABLE t)."),
+    (
+        "SELECT * FROM FROM_CHANGELOG(TABLE t, op => DESCRIPTOR(k), op_mapping => MAP['a', 'INSERT', 'b', 'INSERT'])",
+        "op_mapping of FROM_CHANGELOG has INSERT twice. Write its texts with commas: MAP['c, r', 'INSERT'].",
+    ),
+    (
+        "SELECT * FROM FROM_CHANGELOG(TABLE t, op => DESCRIPTOR(k), op_mapping => MAP['u', 'UPDATE_AFTER'])",
+        "updates_before: a row after an update needs the row before it.",
     ),
     ("SELECT PERCENTILE(v, . 0.3) FROM t", "line 1, column 8: 0.0.3 is not a number, or"),
     ("SELECT k FROM t WHERE v > CAST(2 AS DECIMAL(5, 999999999)) AND v < 9", "the type DECIMAL(5, 999999999) is not"),
