@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,6 +20,8 @@ from engine.sql.dialect import Flink
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.rejected import SqlRejected
 
+# A comment between the fields of a ROW, but not in a quoted name or text.
+_COMMENT: Final = re.compile(r"(?:(?<=\s)|^)(?:--[^\n]*|/\*.*?\*/)", re.DOTALL)
 _TYPES: Final = (
     "STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME(p), TIMESTAMP(p), "
     "TIMESTAMP_LTZ(p), BYTES, ARRAY<..>, MAP<.., ..>, MULTISET<..>, ROW<..>"
@@ -300,7 +303,7 @@ def _declared(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> Column:
 
 
 def _type_of(tokens: Sequence[Token], text: str) -> Type:
-    return flink_type(raw(tokens, text))
+    return flink_type(_COMMENT.sub(" ", raw(tokens, text)))
 
 
 def _slip(tokens: Sequence[Token], text: str) -> str:

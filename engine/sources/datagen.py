@@ -16,7 +16,7 @@ from engine.contract.parameters import Parameters, parameter
 from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
 from engine.model.schema import Column, Schema
-from engine.model.types import BOOLEAN, INT, INTEGERS, SMALLINT, STRING, TINYINT, Type
+from engine.model.types import BOOLEAN, INT, INTEGERS, SMALLINT, STRING, TINYINT, Array, Map, Row, Time, Type
 from engine.reading.flink_table import create_table, datagen_options
 from engine.reading.paced import MadeUp, Seed
 from engine.reading.typed.columns import check_names, column_of, derive_source
@@ -29,6 +29,15 @@ _MOST: Final[dict[Type, int]] = {TINYINT: 127, SMALLINT: 32_767, INT: (1 << 31) 
 _HEX_OF_A_HASH: Final = 32
 # A sequence has an end in Flink; this one is never reached.
 _ENDLESS: Final = 1 << 62
+# Flink's default size of a collection.
+_ELEMENTS: Final = 3
+
+
+def _is_made(type_: Type) -> bool:
+    """Whether values of a type can be generated."""
+    if type_.parts:
+        return all(map(_is_made, type_.parts))
+    return type_.is_number or type_.is_time or isinstance(type_, Time) or type_ in (STRING, BOOLEAN)
 
 
 class GeneratedColumn(Parameters):
@@ -74,7 +83,8 @@ class Datagen(MadeUp):
         check_names([column.name for column in self.columns], node, "columns")
         columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
         for column in columns:
-            if not (column.type.is_number or column.type.is_time or column.type in (STRING, BOOLEAN)):
+            is_counted = any(each.kind == "sequence" for each in self.columns if each.name == column.name)
+            if not _is_made(column.type) or (is_counted and column.type.parts):
                 message = (
                     f"columns: {column.name} is {column.type.flink}, for which no values can be generated. Choose a "
                     "simple type."
@@ -133,29 +143,50 @@ class Datagen(MadeUp):
         from pyspark.sql import functions as F
 
         number = F.col("id")
+        made = self._made(each, column.type)
+        if each.null_rate:
+            empty = F.shiftrightunsigned(self._hash(f"{each.name} null", number), 11).cast("double") * 2.0**-53
+            made = F.when(empty >= each.null_rate, made)
+        return made.cast(str(column.type))
+
+    def _part(self, name: str, type_: Type) -> SparkColumn:
+        """A value inside of a column, which no option describes."""
+        return self._made(GeneratedColumn(name=name), type_).cast(str(type_))
+
+    def _made(self, each: GeneratedColumn, type_: Type) -> SparkColumn:
+        """A value of a type: a ROW of one for each field, as Flink has it three elements or entries of a collection."""
+        from pyspark.sql import functions as F
+
+        number = F.col("id")
         share = F.shiftrightunsigned(self._hash(each.name, number), 11).cast("double") * 2.0**-53
-        low, high = each.min or 0, each.max if each.max is not None else min(1000, _MOST.get(column.type, 1000))
+        low, high = each.min or 0, each.max if each.max is not None else min(1000, _MOST.get(type_, 1000))
         made: SparkColumn
-        if each.kind == "sequence":
+        if isinstance(type_, Row):
+            made = F.struct(*(self._part(f"{each.name}.{name}", field).alias(name) for name, field in type_.fields))
+        elif isinstance(type_, Array):
+            made = F.array(*(self._part(f"{each.name}.{at}", type_.element) for at in range(_ELEMENTS)))
+        elif isinstance(type_, Map):
+            names = [f"{each.name}.{at}" for at in range(_ELEMENTS)]
+            pairs = ((self._part(f"{name} key", type_.key), self._part(name, type_.value)) for name in names)
+            entries = F.array(*(F.struct(*pair) for pair in pairs))
+            made = F.map_from_entries(entries)
+        elif each.kind == "sequence":
             made = number + F.lit(self._first(each))
-        elif column.type.is_time:
+        elif type_.is_time or isinstance(type_, Time):
             made = F.timestamp_millis(F.lit(self.start_ms) + F.floor(number * F.lit(1000.0 / self.rate)))
-        elif column.type == STRING:
+        elif type_ == STRING:
             parts = [
                 F.md5(F.concat_ws("/", F.lit(str(self.seed)), F.lit(each.name), number, F.lit(at)))
                 for at in range(-(-each.length // _HEX_OF_A_HASH))
             ]
             made = F.substring(F.concat(*parts), 1, each.length)
-        elif column.type == BOOLEAN:
+        elif type_ == BOOLEAN:
             made = share < 0.5
-        elif column.type in INTEGERS:
+        elif type_ in INTEGERS:
             made = F.floor(share * F.lit(high - low + 1)) + F.lit(int(low))
         else:
             made = share * F.lit(float(high - low)) + F.lit(float(low))
-        if each.null_rate:
-            empty = F.shiftrightunsigned(self._hash(f"{each.name} null", number), 11).cast("double") * 2.0**-53
-            made = F.when(empty >= each.null_rate, made)
-        return made.cast(str(column.type))
+        return made
 
     def _hash(self, purpose: str, number: SparkColumn) -> SparkColumn:
         from pyspark.sql import functions as F

@@ -27,7 +27,7 @@ _TEXT: Final = r"'((?:[^']|'')*)'"
 _HINT: Final = re.compile(
     r"/\*\+(?:.*\)\s*,)?\s*STATE_TTL\s*\(((?:'[^']*'|[^'()])*)\)\s*(?:,.*)?\*/", re.DOTALL | re.IGNORECASE
 )
-_PAIR: Final = re.compile(rf"\s*{_TEXT}\s*=\s*{_TEXT}\s*(?:,(?=.)|$)", re.DOTALL)
+_PAIR: Final = re.compile(rf"\s*(?:{_TEXT}|(\w+))\s*=\s*{_TEXT}\s*(?:,(?=.)|$)", re.DOTALL)
 
 
 def is_read(tokens: Sequence[Token], at: int) -> bool:
@@ -81,7 +81,7 @@ def _ttls_of(select: exp.Select) -> dict[str, int]:
     ttls: dict[str, int] = {}
     at = 0
     while at < len(text) and (pair := _PAIR.match(text, at)) is not None:
-        name, value = (part.replace("''", "'") for part in pair.groups())
+        name, value = (part.replace("''", "'") for part in pair.groups() if part is not None)
         ttl_ms = milliseconds(value)
         if ttl_ms is None:
             message = f"STATE_TTL: {value!r} is no time such as '1 d'."

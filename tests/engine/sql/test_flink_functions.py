@@ -18,7 +18,7 @@ FLINKS = frozenset(" ".join(line for line in LINES if not line.startswith("#")).
 READ = {
     "CURRENT_WATERMARK": "SELECT CURRENT_WATERMARK(rt) AS x FROM t",
     "DENSE_RANK": "SELECT k FROM (SELECT k, DENSE_RANK() OVER (ORDER BY v) AS n FROM t) WHERE n <= 2",
-    "FROM_CHANGELOG": "SELECT * FROM FROM_CHANGELOG(input => TABLE t, op => DESCRIPTOR(k))",
+    "FROM_CHANGELOG": "SELECT v FROM FROM_CHANGELOG(input => TABLE t, op => DESCRIPTOR(k))",
     "GROUPING": "SELECT k, GROUPING(k) AS x FROM t GROUP BY ROLLUP (k)",
     "GROUPING_ID": "SELECT k, GROUPING_ID(k) AS x FROM t GROUP BY ROLLUP (k)",
     "JSON_ARRAYAGG": "SELECT JSON_ARRAYAGG(v) AS x FROM t",
@@ -26,7 +26,7 @@ READ = {
     "RANK": "SELECT k FROM (SELECT k, RANK() OVER (ORDER BY v) AS n FROM t) WHERE n <= 2",
     "ROW_NUMBER": "SELECT k FROM (SELECT k, ROW_NUMBER() OVER (ORDER BY v) AS n FROM t) WHERE n <= 2",
     "STDDEV": "SELECT STDDEV(v) AS x FROM t",
-    "TO_CHANGELOG": "SELECT * FROM TO_CHANGELOG(input => TABLE t)",
+    "TO_CHANGELOG": "SELECT v FROM TO_CHANGELOG(input => TABLE t)",
     "VARIANCE": "SELECT VARIANCE(v) AS x FROM t",
 }
 # Flink 2.3 rejects these in streaming, and so does the studio.
