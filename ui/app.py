@@ -1,4 +1,4 @@
-"""The app's entry: `streamlit run ui/app.py`. Page config, navigation, and the guard around every page."""
+"""The script of every page, which `ui/server.py` serves: page config, navigation, and the guard around every page."""
 
 import sys
 from pathlib import Path

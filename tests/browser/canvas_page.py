@@ -183,7 +183,7 @@ def tab(page: Page, name: str) -> None:
 
 def palette_entry(page: Page, operator: str) -> Locator:
     """An operator in the palette, which is opened if it is not open."""
-    if not page.get_by_role("searchbox", name="Search operators").is_visible():
+    if not page.get_by_role("combobox", name="Search operators").is_visible():
         page.get_by_role("button", name="+ Add").click()
     entry = page.locator(f"[data-operator={operator}]")
     entry.scroll_into_view_if_needed()

@@ -12,6 +12,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import (
     BrowserContext,
+    ConsoleMessage,
     Error,
     Locator,
     Page,
@@ -133,7 +134,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
     """Open a page in its own session.
 
-    It fails on an error of JavaScript or Python, on a request to another host, and on one that the app does not know.
+    It fails on an error of JavaScript or Python, on a request to another host, on one that the app does not know, and
+    on a warning in the browser's console.
     """
     pages: list[Page] = []
     errors: list[str] = []
@@ -145,6 +147,10 @@ def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[
         if not _is_local(request.url, app.url):
             errors.append(request.url)
 
+    def note_message(message: ConsoleMessage) -> None:
+        if message.type in ("warning", "error") and not _OF_THE_MACHINE.search(message.text):
+            errors.append(f"console: {message.text}")
+
     def note_response(response: Response) -> None:
         if response.status == 404:
             errors.append(f"404: {response.url}")
@@ -155,6 +161,7 @@ def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[
         page.on("pageerror", note_error)
         page.on("request", note_request)
         page.on("response", note_response)
+        page.on("console", note_message)
         pages.append(page)
         page.goto(f"{app.url}/{path.lstrip('/')}")
         wait_until_settled(page)
@@ -169,6 +176,7 @@ def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[
         page.remove_listener("pageerror", note_error)
         page.remove_listener("request", note_request)
         page.remove_listener("response", note_response)
+        page.remove_listener("console", note_message)
         if has_failed:
             sys.stdout.write(f"{page.url}\n{page.locator('body').inner_text()}\n")
             page.close()
@@ -177,6 +185,10 @@ def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[
     if has_failed:
         sys.stdout.write(app.log.read_text(errors="replace")[-3000:])
     assert not errors, "the page showed errors:\n" + "\n".join(errors)
+
+
+# What Chromium says of drawing without a graphics card.
+_OF_THE_MACHINE = re.compile("GL Driver Message")
 
 
 def _is_local(url: str, app: str) -> bool:
@@ -218,8 +230,9 @@ _IS_QUIET = """ms => {
     }
     const app = document.querySelector('[data-testid="stApp"]')
     const isIdle = app?.dataset.testConnectionState === 'CONNECTED' && app.dataset.testScriptState === 'notRunning'
-    window.quietSince = isIdle ? window.quietSince ?? performance.now() : null
-    return isIdle && performance.now() - Math.max(window.quietSince, window.drawn.at) >= ms
+    const isDrawn = isIdle && !document.querySelector('[data-testid="stSkeleton"]')
+    window.quietSince = isDrawn ? window.quietSince ?? performance.now() : null
+    return isDrawn && performance.now() - Math.max(window.quietSince, window.drawn.at) >= ms
 }"""
 
 
@@ -227,6 +240,7 @@ def wait_until_settled(page: Page) -> None:
     """Wait until the script run has ended and the browser has drawn its output.
 
     The page has to be quiet for QUIET_MS: between a script run and a rerun that was requested meanwhile, none runs.
+    Where the browser still loads the code of an element, a grey box stands.
     """
     page.evaluate("window.quietSince = null")
     page.wait_for_function(_IS_QUIET, arg=QUIET_MS, polling=30)

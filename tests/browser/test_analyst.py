@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 
 from engine.examples import examples
 from storage import Store
-from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.browser.run_page import run_again
@@ -20,7 +19,6 @@ from tests.ui import seeded_store
 from ui.builder.history import History
 
 RUN_TIMEOUT_MS = 180_000
-BACKGROUND = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
 
 
 @pytest.fixture(scope="module")
@@ -44,38 +42,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         store.drafts.save("late", History(late).to_json())
     with running_app(folder, "local[2]") as running:
         yield running
-
-
-PAGES = (
-    *("", "build?draft=late", "run?run=1", "changelog?run=1&edge=inner&event=3"),
-    *("time-travel?run=1&edge=inner&event=3", "retractions?run=1", "why-retraction?run=1&edge=outer&event=3"),
-    *(
-        "event-time?run=2",
-        "what-if?run=4",
-        "compare?run=2&versus=5",
-        "state?run=7&event=5",
-        "sql?run=2&sql=FROM clicks",
-        "engines",
-    ),
-)
-
-
-@pytest.mark.slow
-def test_no_page_violates_level_a_or_aa(app: App, open_page: OpenPage) -> None:
-    page = open_page()
-    found: dict[str, list[str]] = {}
-    for path in PAGES:
-        page.goto(f"{app.url}/{path}")
-        wait_until_settled(page)
-        found[path] = violations(page)
-        # The dark theme differs only in its colours.
-        light = page.evaluate(BACKGROUND)
-        page.emulate_media(color_scheme="dark")
-        page.wait_for_function(f"light => {BACKGROUND} !== light", arg=light)
-        wait_until_settled(page)
-        found[f"{path} dark"] = violations(page, contrast_alone=True)
-        page.emulate_media(color_scheme="light")
-    assert {path: each for path, each in found.items() if each} == {}
 
 
 def test_a_brushed_range_shows_its_records(open_page: OpenPage) -> None:

@@ -149,7 +149,7 @@ def test_double_click_adds_behind_what_is_selected_and_search_finds_by_words(ope
     page = open_draft(open_page, "chain0")
     pick(page, "words")
     page.get_by_role("button", name="+ Add").click()
-    search = page.get_by_role("searchbox", name="Search operators")
+    search = page.get_by_role("combobox", name="Search operators")
     # Kafka's summary has both words as well.
     search.fill("top n")
     expect(page.locator("[data-operator]").first).to_have_attribute("data-operator", "topn")

@@ -26,7 +26,7 @@ def canvas_box(page: Page) -> dict[str, float]:
 def test_a_new_canvas_invites_and_a_new_node_says_what_is_to_do(open_page: OpenPage) -> None:
     page = open_draft(open_page, "empty")
     before = canvas_box(page)
-    expect(page.get_by_text("Drag a source from the palette")).to_be_visible()
+    expect(page.get_by_text("Add a source with")).to_be_visible()
     expect(page.get_by_text(re.compile("pipeline is empty|problem"))).to_have_count(0)
     add(page, "aggregate")
     expect(page.get_by_text("1 to do", exact=True)).to_be_visible()

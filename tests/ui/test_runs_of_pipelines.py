@@ -17,7 +17,7 @@ from tests.engine.planning import pipeline_of
 from tests.ui.conftest import OpenView
 from ui.builder.editing import set_parameter
 from ui.builder.history import History
-from ui.components.live.live_figures import rate
+from ui.components.live.live_figures import bars, rate
 from ui.runs.overlay import Overlay, overlay
 
 CHAIN = pipeline_of(
@@ -51,6 +51,13 @@ def laid_over(store: Store, pipeline: Pipeline, run_id: int) -> Overlay:
     found = overlay(pipeline, "mine", run_id)
     assert found is not None
     return found
+
+
+@pytest.mark.parametrize(
+    ("numbers", "drawn"), [([], ""), ([0, 0], "▁▁"), ([5], "█"), ([0, 7, 14], "▁▄█"), ([9] * 30, "█" * 20)]
+)
+def test_the_events_of_the_last_epochs_are_drawn_as_bars(numbers: list[int], drawn: str) -> None:
+    assert bars(numbers) == drawn
 
 
 def test_the_canvas_opens_the_newest_run_of_its_pipeline_and_rather_one_that_goes_on(

@@ -9,6 +9,27 @@ from typing import Final
 
 import streamlit as st
 
+_READABLE: Final = """
+<style>
+/* Streamlit's own is 4.2 : 1, too faint for text of this size: text colour at an opacity of 0.6. */
+:is([data-testid="stCaptionContainer"], [data-testid="stSliderTickBar"]) {
+  color: color-mix(in srgb, var(--ink) 74%, transparent); opacity: 1; }
+[data-testid="stSliderTickBar"] * { color: inherit; }
+/* The accent carries white text, which leaves it 3.9 : 1 on dark paper: what is written in it is nearer to the ink. */
+:is([data-testid="stButtonGroup"] button[data-selected="true"], [data-testid="stSliderThumbValue"]) p,
+:is([data-testid^="stBaseButton-secondary"], [data-testid^="stBaseButton-tertiary"]):is(:hover, :active) p {
+  color: color-mix(in srgb, var(--accent) 65%, var(--ink));
+}
+[data-testid="stSlider"] :has(> [data-testid="stSliderThumbValue"]) {
+  background: light-dark(var(--accent), color-mix(in srgb, var(--accent) 65%, var(--ink)));
+}
+[data-testid="stSlider"] [data-orientation] > div:first-child:not([data-rac]) {
+  background-color: light-dark(transparent, #2a3560); background-blend-mode: screen;
+}
+kbd { color: inherit !important; opacity: 1 !important; }
+</style>
+"""
+
 TOP_BAR: Final = """
 <style>
 :root { --bar: 3rem; --hair: color-mix(in srgb, currentColor 14%, transparent); }
@@ -32,11 +53,6 @@ TOP_BAR: Final = """
 .st-key-run-edge input { font-size: .87rem; text-overflow: ellipsis; padding-right: 0; }
 .run-edge-event { white-space: nowrap; font-size: .87rem; color: color-mix(in srgb, currentColor 74%, transparent); }
 .st-key-page-tools button { min-height: 2rem; padding: 0 .5rem; }
-/* Streamlit's own is 4.2 : 1, too faint for text of this size: text colour at an opacity of 0.6. */
-[data-testid="stCaptionContainer"] { color: color-mix(in srgb, var(--ink) 74%, transparent); opacity: 1; }
-:is([data-testid="stButtonGroup"] button[data-selected="true"], [data-testid="stSliderThumbValue"]) p {
-  color: color-mix(in srgb, var(--accent) 65%, var(--ink));
-}
 /* Over the page, so that nothing moves when it goes. */
 .st-key-engine-note {
   position: fixed; bottom: .6rem; left: 50%; translate: -50%; z-index: 999990; width: auto !important;
@@ -58,6 +74,9 @@ TOP_BAR: Final = """
   .st-key-run-edge { justify-content: flex-start; }
   .st-key-places a { padding: .1rem .3rem !important; }
   .st-key-places a p { font-size: .87rem; }
+}
+@media (max-width: 520px) {
+  :root { --bar: 7.1rem; }
 }
 </style>
 """
@@ -261,12 +280,17 @@ def presented(*, is_bare: bool) -> str:
 
 
 def colors() -> str:
-    """The colours of the theme, as the variables that the CSS above uses."""
+    """The colours of the theme, as the variables that the CSS above uses, and what is readable only with them."""
     both = {
         name: ", ".join(str(st.get_option(f"theme.{theme}.{option}")) for theme in ("light", "dark"))
         for name, option in (("paper", "backgroundColor"), ("ink", "textColor"), ("accent", "primaryColor"))
     }
-    return "<style>:root {" + "".join(f"--{name}: light-dark({pair});" for name, pair in both.items()) + "}</style>"
+    return (
+        "<style>:root {"
+        + "".join(f"--{name}: light-dark({pair});" for name, pair in both.items())
+        + "}</style>"
+        + _READABLE
+    )
 
 
 def marked(key: str) -> str:

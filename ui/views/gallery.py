@@ -32,11 +32,11 @@ with new:
 def _own() -> None:
     saved, runs = st.columns(2, gap="large")
     with saved:
-        st.subheader("Your pipelines")
+        st.header("Your pipelines")
         pipeline_list()
         draft_list()
     with runs:
-        st.subheader("Recent runs")
+        st.header("Recent runs")
         recent_runs()
 
 
@@ -44,7 +44,7 @@ def _own() -> None:
 is_own_first = has_own()
 if is_own_first:
     _own()
-st.subheader("Examples")
+st.header("Examples")
 example_cards(tuple(examples().values()))
 if not is_own_first:
     _own()

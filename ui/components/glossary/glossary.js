@@ -45,6 +45,9 @@ function lexicon(articles) {
 const instances = new WeakMap();
 
 export default ({ parentElement }) => {
+  // Streamlit's popovers and dialogs are outside of the element that has the theme's scheme, which light-dark() follows.
+  const app = document.querySelector('[data-testid="stApp"]');
+  if (app) document.documentElement.style.colorScheme = getComputedStyle(app).colorScheme;
   const running = instances.get(parentElement) ?? start(parentElement);
   instances.set(parentElement, running);
   return () => {

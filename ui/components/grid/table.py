@@ -95,6 +95,8 @@ def html_of(table: Table) -> str:
 
 def _head(table: Table, name: str) -> str:
     marks = _class(*_of_column(table, name))
+    if not name:
+        return f"<td{marks}></td>"
     by = table.sorts.get(name)
     if by is None:
         return f'<th scope="col"{marks}>{escape(name)}</th>'

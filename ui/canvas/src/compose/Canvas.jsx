@@ -306,7 +306,7 @@ export function Canvas({ data, dark, shadow, send }) {
             {!count && (
               <div className="start">
                 <p>
-                  Drag a source from the palette, or press <kbd>A</kbd> to search for one.
+                  Add a source with <b>+ Add</b> or the key <kbd>A</kbd>.
                 </p>
               </div>
             )}

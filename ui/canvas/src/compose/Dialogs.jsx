@@ -64,6 +64,10 @@ export function CommandPalette({ commands, close }) {
     <Dialog label="Commands" close={close}>
       <input
         type="text"
+        role="combobox"
+        aria-expanded
+        aria-controls="commands"
+        aria-activedescendant={found[at] && `command-${at}`}
         value={text}
         aria-label="Search commands and nodes"
         placeholder="Search commands and nodes"
@@ -73,10 +77,11 @@ export function CommandPalette({ commands, close }) {
           setAt(0)
         }}
       />
-      <div className="commands" role="listbox" aria-label="Matching commands" ref={list}>
+      <div className="commands" id="commands" role="listbox" aria-label="Matching commands" ref={list}>
         {found.map((each, place) => (
           <div
             key={each.text}
+            id={`command-${place}`}
             role="option"
             aria-selected={place === at}
             className={place === at ? 'command chosen' : 'command'}

@@ -1,5 +1,5 @@
 // The operators that can be added by drag, double-click or Enter, with a search field.
-import { forwardRef, useMemo, useState } from 'react'
+import { forwardRef, useEffect, useMemo, useRef, useState } from 'react'
 import { matching } from './search.js'
 
 export const DRAGGED = 'application/x-changelog-studio-operator'
@@ -29,8 +29,12 @@ export const Palette = forwardRef(function Palette(
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const [isDragged, setDragged] = useState(false)
-  const found = useMemo(() => matching(operators, text, saidOf), [operators, text])
-  const groups = useMemo(() => grouped(found), [found])
+  const groups = useMemo(() => grouped(matching(operators, text, saidOf)), [operators, text])
+  const found = useMemo(() => [...groups.values()].flat(), [groups])
+  const list = useRef(/** @type {HTMLDivElement | null} */ (null))
+  useEffect(() => {
+    list.current?.querySelectorAll('[role=option]')[at]?.scrollIntoView({ block: 'nearest' })
+  }, [at, found])
   const take = (/** @type {CatalogEntry} */ each) => add(each.operator)
   const onKeyDown = (/** @type {import('react').KeyboardEvent} */ event) => {
     if (event.key === 'Escape') leave()
@@ -48,6 +52,10 @@ export const Palette = forwardRef(function Palette(
         <input
           ref={search}
           type="search"
+          role="combobox"
+          aria-expanded
+          aria-controls="operators"
+          aria-activedescendant={found[at] && `operator-${found[at].operator}`}
           value={text}
           placeholder="Search"
           aria-label="Search operators"
@@ -62,19 +70,19 @@ export const Palette = forwardRef(function Palette(
         </button>
       </div>
       <div className="where">{where}</div>
-      <div className="entries" role="listbox" aria-label="Operators">
+      <div className="entries" id="operators" role="listbox" aria-label="Operators" ref={list}>
         {[...groups].map(([group, members]) => (
           <div key={group} role="group" aria-label={group}>
             <div className="group">{group}</div>
             {members.map((each) => (
               <div
                 key={each.operator}
+                id={`operator-${each.operator}`}
                 role="option"
-                tabIndex={0}
                 draggable
                 data-operator={each.operator}
                 title={each.summary}
-                aria-selected={text !== '' && found[at] === each}
+                aria-selected={found[at] === each}
                 aria-label={`${each.title}: ${each.summary}`}
                 className={`entry role-${each.role}`}
                 onDragStart={(event) => {
@@ -85,12 +93,6 @@ export const Palette = forwardRef(function Palette(
                 }}
                 onDragEnd={() => setDragged(false)}
                 onDoubleClick={() => take(each)}
-                onKeyDown={(event) => {
-                  if (event.key === 'Enter') {
-                    event.preventDefault()
-                    take(each)
-                  }
-                }}
               >
                 {each.title}
               </div>

@@ -164,7 +164,7 @@ export function edited(area, typing) {
           }),
           placeholder(area.placeholder),
           EditorState.readOnly.of(area.disabled),
-          EditorView.contentAttributes.of({ 'aria-label': area.ariaLabel ?? label?.textContent ?? '' }),
+          EditorView.contentAttributes.of({ 'aria-label': area.ariaLabel ?? label?.textContent ?? '', tabindex: '0' }),
         ]),
       ],
     })

@@ -1,0 +1,183 @@
+"""Every page, by its address and by a click, and what opens on it: axe finds nothing, in both themes, on a phone too.
+
+That the browser's console stays empty and nothing is asked for in vain is checked by `open_page`, here as everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from engine.examples import examples
+from storage import Store
+from tests.browser.accessible import violations
+from tests.browser.app_server import App, running_app
+from tests.browser.canvas_page import settled, tab
+from tests.browser.conftest import VIEWPORT, OpenPage, wait_until_settled
+from tests.ui import seeded_store
+from ui.builder.history import History
+from ui.shell.navigation import VIEWS
+
+LATE: Final = "02-window-late-record"
+PHONE: Final = 390
+OF_COLOR_AND_WIDTH: Final = ("color-contrast", "scrollable-region-focusable")
+BACKGROUND: Final = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
+# What is wider than the window and in nothing that scrolls; the canvas clips what it shows of a graph.
+TOO_WIDE: Final = """() => {
+    const found = [], width = document.documentElement.clientWidth
+    const scrolls = each => /auto|scroll/.test(getComputedStyle(each).overflowX) && each.scrollWidth > each.clientWidth
+    const look = root => {
+        for (const each of root.children) {
+            const { left, right, width: own, height } = each.getBoundingClientRect()
+            if (each.matches('input, .react-flow__viewport, .js-plotly-plot, #js-plotly-tester')) continue
+            if (right > 0 && scrolls(each)) continue
+            const isShown = own > 1 && height > 1 && right > 0 && getComputedStyle(each).visibility === 'visible'
+            if (isShown && (right > width + 1 || left < -1)) found.push(each.outerHTML.slice(0, 160))
+            else look(each)
+            if (each.shadowRoot) look(each.shadowRoot)
+        }
+    }
+    look(document.body)
+    return found
+}"""
+
+PAGES: Final = (
+    *("", "build?draft=late", "run?run=1", "changelog?run=1&edge=inner&event=3"),
+    *("time-travel?run=1&edge=inner&event=3", "retractions?run=1", "why-retraction?run=1&edge=outer&event=3"),
+    *("event-time?run=4", "state?run=7&event=5", "what-if?run=4", "compare?run=2&versus=5"),
+    *("sql?run=2&sql=FROM clicks", "tests", "engines"),
+)
+# Their other parts, pages that have nothing to show, and pages as they are presented.
+OTHERS: Final = (
+    *("build?draft=empty", "changelog?run=6", "event-time?run=1", "compare?run=8", "state?run=9", "run?run=77"),
+    *("retractions?run=1&part=The whole run", "state?run=7&part=What expiry did", "state?run=7&part=What if"),
+    *("compare?run=2&versus=5&part=Late records", "build?draft=late&present=on", "state?run=7&present=on"),
+)
+
+
+def press(name: str) -> Callable[[Page], None]:
+    return lambda page: page.get_by_role("button", name=re.compile(name)).first.click()
+
+
+def drawer(name: str) -> Callable[[Page], None]:
+    return lambda page: tab(page, name)
+
+
+def late_record(page: Page) -> None:
+    page.get_by_role("region", name="Late records", exact=True).locator("tbody tr").first.click()
+
+
+def more_of_a_form(page: Page) -> None:
+    page.get_by_text("More", exact=True).first.click()
+
+
+# By page: what opens on it, one after the other.
+OPENED: Final[dict[str, tuple[Callable[[Page], None], ...]]] = {
+    "": (press("Paste SQL or rows"), press("Import"), press("Views"), press("Export"), press("Glossary")),
+    "run?run=1": tuple(map(press, ("Run again", "Rename", "Delete", "Keep as test"))),
+    "changelog?run=1&edge=inner&event=3": (press("More formats"), press("Story")),
+    "event-time?run=2": (late_record,),
+    "time-travel?run=1&edge=inner&event=3": (press("[Pp]icture"),),
+    "tests": (press("Import"),),
+    "engines": (press("SQL Gateway"), press("Add an engine")),
+    "build?draft=late": (
+        *map(drawer, ("SQL", "Plan", "Problems", "Late")),
+        *(press("[Pp]icture"), press(r"\+ Add"), press("^Commands"), press("Keyboard shortcuts"), press("Pipeline$")),
+    ),
+    "build?draft=late&selection=windows": (more_of_a_form,),
+}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app with runs in its store.
+
+    1 word count, 2 windows, 3 two sources, 4 a record from the future, 5 windows without late records, 6 a cancelled
+    example, 7 words with a TTL, 8 a failed run, 9 a run without state.
+    """
+    folder = tmp_path_factory.mktemp("app")
+    with Store.open(folder / "studio.duckdb") as store:
+        seeded_store.word_count(store, folder)
+        seeded_store.windows(store, folder)
+        seeded_store.two_sources(store, folder)
+        seeded_store.future(store, folder)
+        seeded_store.windows(store, folder, delay=12_000)
+        seeded_store.cancelled(store, LATE)
+        seeded_store.expiring(store, folder)
+        seeded_store.failed(store)
+        seeded_store.marked_up(store, folder)
+        late = examples()[LATE]
+        store.drafts.save("late", History(late).to_json())
+        store.drafts.save("empty", History(late.model_copy(update={"nodes": (), "edges": ()})).to_json())
+    with running_app(folder, "local[2]") as running:
+        yield running
+
+
+def go(page: Page, app: App, address: str) -> None:
+    page.mouse.move(640, 1)
+    page.goto(f"{app.url}/{address}")
+    wait_until_settled(page)
+    if address.startswith("build"):
+        settled(page)
+
+
+def in_the_dark(page: Page, width: int = VIEWPORT["width"]) -> list[str]:
+    """The violations in the dark theme, which differs only in its colours; on a phone, also what is too wide for it."""
+    light = page.evaluate(BACKGROUND)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": width, "height": VIEWPORT["height"]})
+    page.wait_for_function(f"light => {BACKGROUND} !== light", arg=light)
+    wait_until_settled(page)
+    found = violations(page, *OF_COLOR_AND_WIDTH)
+    if width == PHONE:
+        found += page.evaluate(TOO_WIDE)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(VIEWPORT)
+    return found
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing_on_any_page(app: App, open_page: OpenPage) -> None:
+    assert {view.url for view in VIEWS[1:]} <= {address.partition("?")[0] for address in PAGES}
+    page = open_page()
+    found: dict[str, list[str]] = {}
+    for address in (*PAGES, *OTHERS):
+        go(page, app, address)
+        found[address] = violations(page)
+        if address in PAGES:
+            found[f"{address} dark, on a phone"] = in_the_dark(page, PHONE)
+    assert {address: each for address, each in found.items() if each} == {}
+
+
+@pytest.mark.slow
+def test_axe_finds_nothing_in_what_opens_on_a_page(app: App, open_page: OpenPage) -> None:
+    page = open_page()
+    found: dict[str, list[str]] = {}
+    for address, acts in OPENED.items():
+        go(page, app, address)
+        for at, act in enumerate(acts):
+            act(page)
+            wait_until_settled(page)
+            found[f"{address} {at}"] = violations(page)
+            found[f"{address} {at} dark"] = in_the_dark(page)
+            page.keyboard.press("Escape")
+            wait_until_settled(page)
+    assert {address: each for address, each in found.items() if each} == {}
+
+
+def test_every_page_is_reached_by_clicks_from_any_other(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=inner&event=3")
+    inspect = [view for view in VIEWS if view.place == "Inspect"]
+    for view in [*inspect[1:], inspect[0]]:
+        page.locator(f".st-key-inspect-{view.url}").get_by_role("link").click()
+        expect(page).to_have_url(re.compile(rf"/{view.url}\?"))
+        wait_until_settled(page)
+    for place in ("Pipelines", "Build", "Query store", "Runs"):
+        page.locator(".st-key-places").get_by_role("link", name=place, exact=True).click()
+        wait_until_settled(page)
+    page.get_by_role("button", name="Tests").click()
+    expect(page.get_by_role("heading", name="Tests")).to_be_visible()
