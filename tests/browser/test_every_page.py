@@ -171,6 +171,11 @@ def test_axe_finds_nothing_in_what_opens_on_a_page(app: App, open_page: OpenPage
 
 def test_every_page_is_reached_by_clicks_from_any_other(open_page: OpenPage) -> None:
     page = open_page("changelog?run=1&edge=inner&event=3")
+    # By keys, it is seen where one is.
+    page.keyboard.press("Tab")
+    first = page.locator(".st-key-places").get_by_role("link").first
+    first.focus()
+    expect(first).to_have_css("outline-style", "solid")
     inspect = [view for view in VIEWS if view.place == "Inspect"]
     for view in [*inspect[1:], inspect[0]]:
         page.locator(f".st-key-inspect-{view.url}").get_by_role("link").click()

@@ -26,6 +26,8 @@ _READABLE: Final = """
 [data-testid="stSlider"] [data-orientation] > div:first-child:not([data-rac]) {
   background-color: light-dark(transparent, #2a3560); background-blend-mode: screen;
 }
+/* Streamlit marks a link that has the focus by a grey of 1.1 : 1. */
+[data-testid="stPageLink"] a:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
 kbd { color: inherit !important; opacity: 1 !important; }
 </style>
 """
