@@ -22,6 +22,7 @@ _SQL: Final = re.compile(r"\b(CAST|CASE|SELECT|TIMESTAMP|BD)\b")
 _SENTENCE: Final = re.compile(r"(?:^|\s)(?:is|not|of|of type|in|and|with|emits|needs|but|has|fit|the type|mode) $")
 _MODE: Final = re.compile(r"\[I(,U[AB])+(,D)?\]|\[I,D\]")
 _SPARKS: Final = re.compile(r"\btimestamp_(ntz|ltz)\b")
+_SOURCE_RECORD: Final = re.compile("source records?", re.IGNORECASE)
 
 
 def sentences(path: Path) -> Iterator[ast.JoinedStr]:
@@ -81,3 +82,24 @@ def test_documents_and_pages_have_one_spelling_for_modes_and_types() -> None:
         if _MODE.search(line) or _SPARKS.search(line)
     ]
     assert found == []
+
+
+def test_what_a_source_sends_is_an_event_on_every_page() -> None:
+    """An event is what a source sends, with its number; records are what it causes on edges."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
+        for path in SOURCES
+        if path.is_relative_to(ROOT / "ui") or path.is_relative_to(ROOT / "engine" / "command_line")
+        for node in shown_texts(path)
+        if _SOURCE_RECORD.search(str(node.value))
+    ]
+    assert found == [], "write event"
+
+
+def shown_texts(path: Path) -> Iterator[ast.Constant]:
+    """The texts of a file that are no docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node

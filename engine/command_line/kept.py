@@ -93,7 +93,7 @@ def keep_run(args: Namespace, store: Any) -> str:
         InProcess(lambda: get_spark(DEFAULT_MASTER)),
         Chosen(names[0], args.smallest - 1) if args.smallest else None,
     )
-    return f"{args.folder}: {test.records} source records, and what is expected of {', '.join(names)}."
+    return f"{args.folder}: {test.records} events, and what is expected of {', '.join(names)}."
 
 
 def run_tests(args: Namespace) -> int:

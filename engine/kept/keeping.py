@@ -28,7 +28,7 @@ from engine.reading.recorded import write_text
 from engine.reading.recorded_text import TEXT
 
 MOST: Final = 20_000
-"""Source records of a run that is kept. A test is read by people, and run while somebody edits."""
+"""Events of a run that is kept. A test is read by people, and run while somebody edits."""
 
 
 @dataclass(frozen=True)

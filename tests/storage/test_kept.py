@@ -261,7 +261,7 @@ def test_the_command_line_keeps_tests_and_runs_them(
     at = ["--store", str(store.path)]
     tests = tmp_path / "tests"
     assert main(["keep", str(run), str(tests / "all"), "--name", "Two <sources>", "--edge", "counts", *at]) == 0
-    assert "8 source records" in capsys.readouterr().err
+    assert "8 events" in capsys.readouterr().err
     assert main(["keep", str(run), str(tests / "all"), *at]) == 2
     table = ["--edge", "windows", "--table"]
     assert main(["keep", str(run), str(tests / "table"), *table, *at]) == 0

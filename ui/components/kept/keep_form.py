@@ -56,7 +56,7 @@ def _form(run: Run) -> None:
     )
     with st.container(horizontal=True):
         expects = st.radio("Expect", [_CHANGELOG, _TABLE], key="keep-expects", horizontal=True)
-        records = st.radio("Source records", [_ALL, _SMALLEST], key="keep-records", horizontal=True)
+        records = st.radio("Events", [_ALL, _SMALLEST], key="keep-records", horizontal=True)
     if expects == _CHANGELOG:
         with st.container(horizontal=True):
             st.toggle("The order counts", value=True, key="keep-order", help="Also the event that caused each record.")
@@ -69,11 +69,11 @@ def _form(run: Run) -> None:
             min_value=1,
             value=1,
             key="keep-at",
-            help="Its number on the page Changelog, from 1. Source records that it does not need are left out.",
+            help="Its number on the page Changelog, from 1. Events that it does not need are left out.",
         )
         if len(chosen) != 1:
             st.caption("Choose one output: the record is one of its records.")
-    st.caption(f"A test holds up to {MOST:,} source records.")
+    st.caption(f"A test holds up to {MOST:,} events.")
     is_complete = bool(chosen) and (records == _ALL or len(chosen) == 1)
     if st.button(
         "Keep", type="primary", key="keep-now", disabled=not is_complete, on_click=guarded(_keep), args=(run.run_id,)

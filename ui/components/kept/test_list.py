@@ -14,7 +14,7 @@ from ui.shell import words
 
 def test_table(versions: Sequence[Version], chosen: str | None) -> Table:
     """One line per test."""
-    columns = ("", "test", "what it shows", "expects", "of", "source records")
+    columns = ("", "test", "what it shows", "expects", "of", "events")
     rows = [
         Row(
             (
