@@ -104,4 +104,4 @@ def test_a_discarded_draft_comes_back_and_older_ones_are_listed_too(store: Store
     press(app, "undiscard")
     assert len(store.drafts.list()) == 10
     # A user's own pipelines and runs are above the examples.
-    assert [each.value for each in app.subheader] == ["Your pipelines", "Recent runs", "Examples"]
+    assert [each.value for each in app.header] == ["Your pipelines", "Recent runs", "Examples"]
