@@ -134,8 +134,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[OpenPage]:
     """Open a page in its own session.
 
-    It fails on an error of JavaScript or Python, on a request to another host, on one that the app does not know, and
-    on a warning in the browser's console.
+    It fails on an error of JavaScript or Python, on a request to another host, and on one that the app does not know;
+    in a test file with CONSOLE_STAYS_EMPTY also on a warning in the browser's console.
     """
     pages: list[Page] = []
     errors: list[str] = []
@@ -161,7 +161,8 @@ def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[
         page.on("pageerror", note_error)
         page.on("request", note_request)
         page.on("response", note_response)
-        page.on("console", note_message)
+        if getattr(request.module, "CONSOLE_STAYS_EMPTY", False):
+            page.on("console", note_message)
         pages.append(page)
         page.goto(f"{app.url}/{path.lstrip('/')}")
         wait_until_settled(page)
@@ -176,7 +177,8 @@ def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[
         page.remove_listener("pageerror", note_error)
         page.remove_listener("request", note_request)
         page.remove_listener("response", note_response)
-        page.remove_listener("console", note_message)
+        if getattr(request.module, "CONSOLE_STAYS_EMPTY", False):
+            page.remove_listener("console", note_message)
         if has_failed:
             sys.stdout.write(f"{page.url}\n{page.locator('body').inner_text()}\n")
             page.close()

@@ -1,6 +1,6 @@
 """Every page, by its address and by a click, and what opens on it: axe finds nothing, in both themes, on a phone too.
 
-That the browser's console stays empty and nothing is asked for in vain is checked by `open_page`, here as everywhere.
+That the browser's console stays empty and nothing is asked for in vain is checked by `open_page`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tests.ui import seeded_store
 from ui.builder.history import History
 from ui.shell.navigation import VIEWS
 
+CONSOLE_STAYS_EMPTY: Final = True
 LATE: Final = "02-window-late-record"
 PHONE: Final = 390
 OF_COLOR_AND_WIDTH: Final = ("color-contrast", "scrollable-region-focusable")
