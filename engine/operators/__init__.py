@@ -4,7 +4,8 @@ The file ends with `OPERATOR = YourClass`, a subclass of `engine.contract.operat
 this order:
 
 - its names in the palette and in documents: `operator`, `title`, `summary`, `group`; `also_called` for the search
-- its parameters (`engine.contract.parameters.parameter`), whose titles are the labels of the form in the browser
+- its parameters (`engine.contract.parameters.parameter`), whose titles are the labels of the form in the browser;
+`computes`: the one with the expressions that are its output's columns
 - its inputs, unless it has the single port `in`: `ports`; `many_edges` if a port takes several edges; `tables` for
 ports that are read before all others
 - `derive`: the output's schema, changelog mode and keys
@@ -28,6 +29,7 @@ then adds a second output, to which the runtime routes late records. An operator
 - code of the pipeline's author: `foreign_code` returns it. The node does not run until a user has allowed it
 - mini-batch: `needs_each_watermark`, if Flink passes watermarks on with each record instead of in steps
 - pages that explain a run: `meaning` (why a record was emitted) and `origins` (the input records that it comes from)
+- a place outside that a live run writes to: `epoch_writer` (`engine.contract.target`), for sinks
 - problems in the builder: `alternatives` with the same result if this operator is refused; `preparations` that can be
 put before an input; `without_variables` if expressions use several rows
 

@@ -5,10 +5,11 @@ shared code. The class declares:
 
 - its names in the palette and in documents: `operator`, `title`, `summary`; `also_called` for the search
 - its parameters (`engine.contract.parameters.parameter`), whose titles are the labels of the form in the browser. The
-base class has event time, watermark delay and computed columns
+base class has event time, watermark delay and computed columns, whose field `computes` names
 - `derive`: the columns, without Spark. `engine.reading.typed.columns.derive_source` marks the event time and checks the
   names. `update_kind`: how a changelog writes updates. `is_known_steady`: whether Flink's plan knows that inserted
   rows never change
+- when its records arrived: `arrives_by` names the column, which the recorded clock reads as `clock_in` says
 - `scan`: reads it into Arrow in Spark's workers, part by part (`engine.contract.scan`); or `read`, if Spark reads it.
 `inputs`: the local files that workers need
 - `stream`: how a live run reads it (`engine.contract.stream`). By default the whole source is read at once and ends.
@@ -19,8 +20,7 @@ repeated after a failure. `let_go`: external clean-up when such a run is deleted
 - `server` and `variables`: the address that it contacts and the secrets that it sends. Without consent, only runs
 contact it
 - `head`: the source with only its first rows, for a preview
-- its Flink SQL: `flink_sql`, from `engine.reading.flink_table.create_table`. `instead_of`: the table of a script for
-which its rows stand
+- its Flink SQL: `flink_sql`, from `engine.reading.flink_table.create_table`
 - `opens`: the file endings for which it is the default source; `parameters_for`: the parameters for such a file
 - `instead_of`: the options of a script's table for which its rows stand
 - `offered`: the choices of a field that only the source knows, such as the tables of a file
