@@ -6,6 +6,7 @@ from pathlib import Path
 
 from engine.contract.operator import Analyzer
 from engine.model.pipeline import Pipeline
+from engine.model.types import STRING
 from engine.planner import Plan, plan
 from engine.reading.files.source import RowFile, TextFiles
 from engine.runtime.arrivals.live import check
@@ -39,5 +40,5 @@ def _types(source: TextFiles, node: str, folder: Path) -> dict[str, str]:
     """The types of all columns of the files, including the one with the kinds, which is no column of the output."""
     types = {column.name: column.type.flink for column in source.derive(node, folder).schema}
     if isinstance(source, RowFile) and source.kind_column is not None:
-        types[source.kind_column] = "string"
+        types[source.kind_column] = STRING.flink
     return types

@@ -68,7 +68,7 @@ def test_a_replay_has_its_events_and_runs_nothing_of_the_data(store: Store, tmp_
     assert (data["first"], data["last"], data["steps"]) == (1, 2, [{"event": 2, "edge": None}])
     (shown,), (null,) = (each["records"][0][2] for each in data["events"][:2])
     assert (len(shown), shown[:9], null) == (160, "</script>", None)
-    assert page.count("<script") == page.count("</script>") == 3
+    assert page.count("<script") == page.count("</script>") == 4
     assert "<img" not in page
     assert "&lt;i&gt;<em>see</em>" in page
     assert not re.findall(r'(?:src|href)\s*=\s*["\']|@import|url\(', page)

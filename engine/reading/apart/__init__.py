@@ -309,6 +309,10 @@ class _Starter:
     def _start(self) -> None:
         if self._control is not None:
             self._control.close()
+        if self._process is not None and self._owner == os.getpid():
+            # It has closed its end, so it is ending.
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(5)
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(

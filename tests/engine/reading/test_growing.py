@@ -331,7 +331,7 @@ def test_a_live_run_knows_the_column_with_the_kinds_even_when_its_files_are_gone
     put(file, text)
     source = {"id": "s", "operator": operator, "parameters": parameters}
     planned = plan_live(Pipeline.from_dict({"nodes": [source]}), KnownTypes(), tmp_path)
-    assert planned.pipeline.nodes[0].parameters["types"] == {"k": "string", "op": "string"}
+    assert planned.pipeline.nodes[0].parameters["types"] == {"k": "STRING", "op": "STRING"}
     file.unlink()
     resumed = plan_live(planned.pipeline, KnownTypes(), tmp_path)
     assert resumed.sources[0].schema.names == ("k",)
