@@ -56,11 +56,7 @@ def test_the_event_is_a_picture_for_a_slide(open_page: OpenPage, tmp_path: Path)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="As a picture").press("i")
     expect(page.get_by_role("status").get_by_text("Copied as a picture")).to_be_visible()
-    copied = page.evaluate(
-        "async () => { const [item] = await navigator.clipboard.read();"
-        " return [...new Uint8Array(await (await item.getType('image/png')).arrayBuffer())].slice(0, 4) }"
-    )
-    assert bytes(copied) == b"\x89PNG"
+    assert copied_picture(page).startswith(b"\x89PNG")
     for dark, paper in ((False, THEMES["light"]["background"]), (True, THEMES["dark"]["background"])):
         page.get_by_role("button", name="As a picture").click()
         if dark:
@@ -74,6 +70,38 @@ def test_the_event_is_a_picture_for_a_slide(open_page: OpenPage, tmp_path: Path)
         ]
         assert {"words", "count_words", "-U", "Hello, 1", "Hello, 2"} <= set(texts)
         assert paper in (tmp_path / "event.svg").read_text(encoding="utf-8")
+
+
+def test_a_table_and_a_chart_are_pictures_for_slides(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("time-travel?run=1&event=3")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    table = page.get_by_role("region", name="Table after event 3")
+    for shot in (table, page.locator(".js-plotly-plot").first):
+        page.evaluate("navigator.clipboard.writeText('')")
+        expect(page.get_by_text("Copied as a picture")).to_have_count(0)
+        shot.hover()
+        page.keyboard.press("i")
+        expect(page.get_by_text("Copied as a picture")).to_be_visible()
+        assert copied_picture(page).startswith(b"\x89PNG")
+    expect(page.get_by_role("button", name="Picture of this table")).to_be_hidden()
+    table.hover()
+    page.get_by_role("button", name="Picture of this table").click()
+    with page.expect_download() as saved:
+        page.get_by_role("menuitem", name="Save as SVG").click()
+    assert saved.value.suggested_filename == "Table-after-event-3.svg"
+    saved.value.save_as(tmp_path / "table.svg")
+    tree = ElementTree.parse(tmp_path / "table.svg")
+    texts = [each.text for each in tree.iter("{http://www.w3.org/2000/svg}text")]
+    assert sorted(filter(None, texts)) == ["1", "1", "1", "2", "cnt", "freq"]
+
+
+def copied_picture(page: Page) -> bytes:
+    return bytes(
+        page.evaluate(
+            "async () => { const [item] = await navigator.clipboard.read();"
+            " return [...new Uint8Array(await (await item.getType('image/png')).arrayBuffer())] }"
+        )
+    )
 
 
 def test_the_player_is_driven_by_keys_and_the_url_follows(open_page: OpenPage) -> None:

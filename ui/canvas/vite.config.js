@@ -26,7 +26,12 @@ const inlined = {
     /** @type {import('esbuild').BuildOptions} */
     const common = { outdir, bundle: true, minify: true, target: 'es2022', charset: 'ascii' }
     const define = { __SOURCES__: JSON.stringify(sources) }
-    await build({ ...common, entryPoints: { picture: 'src/picture/main.js' }, format: 'esm', define })
+    await build({
+      ...common,
+      entryPoints: { picture: 'src/picture/main.js', shots: 'src/picture/shots.js' },
+      format: 'esm',
+      define,
+    })
     await build({ ...common, entryPoints: { camera: 'src/graph/camera.js' }, format: 'iife', globalName: 'camera' })
   },
 }

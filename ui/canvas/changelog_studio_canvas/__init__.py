@@ -5,4 +5,5 @@ from typing import Final
 COMPONENT: Final = "changelog-studio-canvas.canvas"
 SCRIPT: Final = "canvas.js"
 PICTURE: Final = "picture.js"
+SHOTS: Final = "shots.js"
 CAMERA: Final = "camera.js"

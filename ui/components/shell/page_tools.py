@@ -14,6 +14,7 @@ from ui.components.glossary import glossary
 from ui.components.runs.run_status import look
 from ui.components.shell.replay_export import replay_export
 from ui.components.shell.saved_views import saved_views
+from ui.components.shell.shots import shots
 from ui.components.shell.story_writer import story_button
 from ui.export.page import page_as_html
 from ui.export.record import aside, recorded
@@ -58,6 +59,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
     if room is None:
         with st.container(key="page-tools", horizontal=True, wrap=False, width="content", gap=None):
             glossary()
+            shots()
             replay_export(view, chooses=False)
             st.button(
                 "Show the controls" if state.is_bare else "Hide the controls",
@@ -105,7 +107,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
                 key=IMAGE_FORMAT,
                 required=True,
                 format_func=str.upper,
-                help="Use the camera above a chart; it appears when the mouse is over the chart.",
+                help="By the camera above a chart, when the mouse is over the chart. I copies it, or a table.",
             )
         st.button(
             "Present",
@@ -117,6 +119,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
             help="Only the page itself, for a room: the graph as large as the screen, large text.",
         )
         glossary()
+        shots()
         _account()
 
 
