@@ -233,6 +233,8 @@ html { font-size: 20px !important; }
 .st-key-event-bar { align-items: center; flex-wrap: nowrap; min-width: 0; gap: .3rem !important; }
 .st-key-event-bar [data-testid="stElementContainer"]:has([data-testid="stNumberInput"]) { display: none; }
 .st-key-event-bar [data-testid="stSlider"] { padding-top: .5rem; }
+/* The line is too low for the numbers at its ends. */
+.st-key-event-bar [data-testid="stSliderTickBar"] { display: none; }
 .st-key-event-bar [data-testid="stSlider"] label { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%); }
 </style>
