@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { ControlButton } from '@xyflow/react'
 import { pictured } from './picture.js'
-import { canCopy, copy, save } from './saving.js'
+import { take } from './saving.js'
 
 /** @import { Drawing, Places } from '../types' */
 
@@ -23,22 +23,11 @@ export function PictureMenu({ drawn, places, name, dark, asked }) {
     const pens = drawing.pens[chosen]
     return pictured(drawing, { pens, places, paper: pens.paper })
   }
-  /**
-   * @param {() => Promise<void>} act
-   * @param {string} done
-   */
-  const run = async (act, done) => {
-    try {
-      await act()
-      setTold(done)
-    } catch (error) {
-      setTold(`Not done: ${error instanceof Error ? error.message : error}`)
-    }
+  const run = async (/** @type {import('./saving.js').How} */ how) => {
+    setTold(await take(how, svg, name))
     setOpen(false)
   }
-  const saveAs = (/** @type {'svg' | 'png'} */ format) =>
-    run(() => save(svg(), name, format), `Saved as ${format.toUpperCase()}`)
-  const copyIt = () => (canCopy() ? run(() => copy(svg()), 'Copied as a picture') : saveAs('png'))
+  const copyIt = () => run('copy')
 
   const latest = useRef(copyIt)
   useEffect(() => {
@@ -83,10 +72,10 @@ export function PictureMenu({ drawn, places, name, dark, asked }) {
           <button role="menuitem" onClick={copyIt}>
             Copy <kbd>I</kbd>
           </button>
-          <button role="menuitem" onClick={() => saveAs('png')}>
+          <button role="menuitem" onClick={() => run('png')}>
             Save as PNG
           </button>
-          <button role="menuitem" onClick={() => saveAs('svg')}>
+          <button role="menuitem" onClick={() => run('svg')}>
             Save as SVG
           </button>
           <button

@@ -28,7 +28,7 @@ async function asPng(svg) {
  * @param {string} name of the file, without its ending
  * @param {'svg' | 'png'} format
  */
-export async function save(svg, name, format) {
+async function save(svg, name, format) {
   const content = format === 'svg' ? new Blob([svg], { type: 'image/svg+xml' }) : await asPng(svg)
   const link = document.createElement('a')
   link.href = URL.createObjectURL(content)
@@ -38,7 +38,31 @@ export async function save(svg, name, format) {
 }
 
 // Browsers only let pages copy pictures that come from this computer or by https.
-export const canCopy = () => typeof ClipboardItem === 'function' && Boolean(navigator.clipboard?.write)
+const canCopy = () => typeof ClipboardItem === 'function' && Boolean(navigator.clipboard?.write)
 
 /** @param {string} svg */
-export const copy = (svg) => navigator.clipboard.write([new ClipboardItem({ 'image/png': asPng(svg) })])
+const copy = (svg) => navigator.clipboard.write([new ClipboardItem({ 'image/png': asPng(svg) })])
+
+/** @typedef {'copy' | 'png' | 'svg'} How */
+
+/**
+ * Copies a picture, or saves it where it cannot be copied or is wanted as a file.
+ *
+ * @param {How} how
+ * @param {() => string} draw
+ * @param {string} name
+ * @returns {Promise<string>} what to tell
+ */
+export async function take(how, draw, name) {
+  try {
+    if (how === 'copy' && canCopy()) {
+      await copy(draw())
+      return 'Copied as a picture'
+    }
+    const format = how === 'copy' ? 'png' : how
+    await save(draw(), name, format)
+    return `Saved as ${format.toUpperCase()}`
+  } catch (error) {
+    return `Not done: ${error instanceof Error ? error.message : error}`
+  }
+}

@@ -1,7 +1,7 @@
 // Tables and charts as pictures for slides: the one with the mouse or the focus is copied by a key, or, a table, saved
 // from a menu at its corner. Charts have their own button for that.
 import { taken } from './taken.js'
-import { canCopy, copy, save } from './saving.js'
+import { take } from './saving.js'
 
 export const SOURCES = __SOURCES__
 
@@ -44,19 +44,10 @@ export default function mount({ parentElement }) {
     clearTimeout(later)
     later = setTimeout(() => (told.textContent = ''), TOLD_MS)
   }
-  /** @param {'copy' | 'png' | 'svg'} how */
-  const take = async (how) => {
+  const keep = async (/** @type {import('./saving.js').How} */ how) => {
     const from = shot
     show(false)
-    if (!from?.isConnected) return
-    const format = how === 'copy' ? 'png' : how
-    try {
-      if (how === 'copy' && canCopy()) await copy(taken(from))
-      else await save(taken(from), nameOf(from), format)
-      say(how === 'copy' && canCopy() ? 'Copied as a picture' : `Saved as ${format.toUpperCase()}`)
-    } catch (error) {
-      say(`Not done: ${error instanceof Error ? error.message : error}`)
-    }
+    if (from?.isConnected) say(await take(how, () => taken(from), nameOf(from)))
   }
   const show = (/** @type {boolean} */ isOpen) => {
     menu.hidden = !isOpen
@@ -75,13 +66,13 @@ export default function mount({ parentElement }) {
     clearTimeout(leaving)
     if (event.composedPath().includes(bar)) return
     const found = shotOf(event)
-    const take = () => {
+    const move = () => {
       shot = found
       place()
     }
     // Time to reach the button.
-    if (found) take()
-    else leaving = setTimeout(take, LEAVE_MS)
+    if (found) move()
+    else leaving = setTimeout(move, LEAVE_MS)
   }
   document.addEventListener('mouseover', near, { signal })
   document.addEventListener('focusin', near, { signal })
@@ -94,14 +85,14 @@ export default function mount({ parentElement }) {
       if (!shot?.isConnected) return
       event.preventDefault()
       event.stopPropagation()
-      take('copy')
+      keep('copy')
     },
     { signal, capture: true },
   )
   button.onclick = () => show(Boolean(menu.hidden))
   menu.onclick = (event) => {
     const how = event.target instanceof HTMLElement ? event.target.closest('button')?.dataset.how : undefined
-    if (how) take(/** @type {'copy' | 'png' | 'svg'} */ (how))
+    if (how) keep(/** @type {import('./saving.js').How} */ (how))
   }
   bar.onkeydown = (event) => {
     if (event.key !== 'Escape' || menu.hidden) return
