@@ -32,6 +32,8 @@ from engine.contract.target import SinkMode, Writing
 from engine.errors import TargetError
 from engine.model.changelog import SYMBOLS, RowKind
 from engine.model.free_names import free_name
+from engine.reading.flink_table import literal
+from engine.reading.tables.databases import identifier
 from engine.writing.folders import Folder
 from engine.writing.last_per_key import is_deleting, last_per_key
 
@@ -212,16 +214,16 @@ class ParquetWriter:
 
     def _recipe(self) -> str:
         """A query for DuckDB that reads the table from its newest manifest."""
-        place = _text(f"{self._folder.shown}/")
-        manifests = _text(f"{self._folder.shown}/{self._manifests}/*.json")
-        key = ", ".join(map(_name, self._writing.key)) or "true"
-        seq, kind = _name(self._seq), _name(self._kind)
+        place = literal(f"{self._folder.shown}/")
+        manifests = literal(f"{self._folder.shown}/{self._manifests}/*.json")
+        key = ", ".join(map(identifier, self._writing.key)) or "true"
+        seq, kind = identifier(self._seq), identifier(self._kind)
         return f"""\
 -- The table as of its last epoch, in DuckDB. In other tools: the newest manifest names the files.
 SET VARIABLE files = (
     SELECT list({place} || file.path) FROM (
         SELECT unnest(files) AS file FROM (FROM read_json({manifests}) ORDER BY epoch DESC LIMIT 1)));
-SELECT {", ".join(map(_name, self._writing.schema.names))}
+SELECT {", ".join(map(identifier, self._writing.schema.names))}
 FROM read_parquet(getvariable('files'){self._hive()})
 QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {seq} DESC) = 1 AND {kind} <> '-D';
 """
@@ -229,16 +231,8 @@ QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {seq} DESC) = 1 AND {kind
     def _hive(self) -> str:
         """What DuckDB has to know of the partitions."""
         kinds = {column.name: column.type.flink for column in self._writing.schema}
-        types = ", ".join(f"{_text(name)}: {kinds[name].replace('STRING', 'VARCHAR')}" for name in self._partition_by)
+        types = ", ".join(f"{literal(name)}: {kinds[name].replace('STRING', 'VARCHAR')}" for name in self._partition_by)
         return f", hive_partitioning = true, hive_types = {{{types}}}" if types else ", hive_partitioning = false"
-
-
-def _name(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _in_path(value: str | None) -> str:
