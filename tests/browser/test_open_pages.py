@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import statistics
-import time
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -20,11 +17,9 @@ from ui.builder.history import History
 
 pytestmark = pytest.mark.slow
 TIMEOUT_MS = 120_000
-# As many as pages: each is once the one that was shown last.
-ROUNDS = 8
-SECONDS = 3
+ROUNDS = 4
 COUNT = {"function": "COUNT", "name": "n"}
-# A row per second: what is measured is that pages are drawn, not how long many records take.
+# A row per second: that pages are drawn is tested, not how long many records take.
 WITHOUT_END = pipeline_of(
     "numbers -> per_window -> out\nnumbers -> counted -> result",
     numbers=("generator", {"rows": None, "rate": 1, "keys": 2, "disorder": 0.5, "disorder_ms": 3000}),
@@ -71,7 +66,6 @@ def test_every_page_of_inspect_is_drawn_each_time_it_is_opened_during_a_live_run
         press(page, "Run live")
         page.get_by_role("link", name="Runs", exact=True).click()
         expect(figure(page, "Dropped")).to_have_text(re.compile("[1-9]"), timeout=TIMEOUT_MS)
-        took: dict[str, list[float]] = defaultdict(list)
         # From Runs, the link Inspect leads to the page that was shown last: a different one in every round.
         shown = PAGES[0]
         for at in range(ROUNDS):
@@ -80,7 +74,6 @@ def test_every_page_of_inspect_is_drawn_each_time_it_is_opened_during_a_live_run
             expect(page.get_by_role("heading", name="All runs")).to_be_visible()
             for title in (shown, *others):
                 link = "Inspect" if title == shown else title
-                began = time.monotonic()
                 # By the keyboard: what a live run adds moves the page, and a click on its way hits what came there.
                 page.get_by_role("link", name=link, exact=True).press("Enter")
                 try:
@@ -88,14 +81,9 @@ def test_every_page_of_inspect_is_drawn_each_time_it_is_opened_during_a_live_run
                 except AssertionError as error:
                     instead = f"{page.url}\n{page.get_by_test_id('stApp').inner_text()}\n{app.log.read_text()}"
                     raise AssertionError(error, instead) from error
-                took[title].append(time.monotonic() - began)
                 wait_until_settled(page)
                 assert drawn(page, title).is_visible(), f"{title} went blank in round {at + 1}"
                 expect(page).to_have_url(re.compile(f"/{title.lower().replace(' ', '-')}\\?"))
             shown = others[-1]
         assert not failures
-        # A page that other tests delay once is no slow page.
-        slow = {title: each for title, each in took.items() if statistics.median(each) > SECONDS}
-        assert not slow
-        assert {title: len(each) for title, each in took.items()} == dict.fromkeys(PAGES, ROUNDS)
         tabs.give_back(page)

@@ -73,11 +73,11 @@ def test_the_end_of_a_reader_is_a_sentence(ask: object, argument: Sequence[objec
 
 
 def test_what_exceeded_a_limit_is_not_tried_again_at_once() -> None:
-    for _ in range(2):
-        began = time.monotonic()
+    began = time.monotonic()
+    for seconds in (0.4, 60):
         with pytest.raises(SourceError, match="no rows"):
-            answer_of(FILE, stay, 61.0, seconds=0.4)
-    assert time.monotonic() - began < 0.3
+            answer_of(FILE, stay, 90.0, seconds=seconds)
+    assert time.monotonic() - began < 50
 
 
 def test_the_time_is_for_each_answer_or_for_all() -> None:
