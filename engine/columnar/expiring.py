@@ -16,18 +16,22 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from engine.columnar.columns import row_of_groups, taken
 from engine.columnar.rules import rule
-from engine.columnar.runs import Runs
+from engine.columnar.runs import Flags, Runs
 from engine.contract.columnar_kernel import (
+    OF_KEY,
     Advanced,
     Chunk,
     Columnar,
     ColumnarKernel,
+    Entries,
     Layout,
     Lives,
     Longs,
+    Met,
     Records,
     state_batch,
 )
@@ -98,8 +102,18 @@ class ExpiringColumns:
         was_there[first_of_run] = is_known
         met = np.flatnonzero(has_expired[lives.starts] & was_there)
         places = lives.starts[met]
-        told = Lives(lives.starts, has, last, had, places, expires_before[places], self._ttl_ms)
+        told = self._told(lives, has, last, had, Met(places, places * 0, places * 0 + 1, expires_before[places]))
         return replace(advanced, state=self._kept(chunk, runs, lives, of_life, last, advanced.state), lives=told)
+
+    def _told(self, lives: Runs, has: Flags, last: Longs, had: Longs, met: Met) -> Lives:
+        """The one entry of each life, which is all that its key has. had: when that expires with which it begins."""
+
+        def entries(those: Longs, expires_ms: Longs) -> Entries:
+            kinds, twice = np.repeat([0, OF_KEY], len(those)), np.concatenate((those, those))
+            return Entries(kinds, lives.starts[twice], twice * 0 - 1, expires_ms[twice])
+
+        held, known = np.flatnonzero(has), np.flatnonzero(had != MIN_WATERMARK)
+        return Lives(entries(held, last), entries(known, had), met, (self._ttl_ms,))
 
     def _ranks(self, records: Records, held: pa.RecordBatch) -> tuple[Longs, Longs, bool]:
         """The ranks of the records and of the kept rows, and whether a record of an equal one writes."""
@@ -169,11 +183,14 @@ def expiries(
 def expired_of(lives: Lives, records: Records) -> tuple[Longs, list[pa.Array]]:
     """What records have met that had expired: their ports, and columns of `expired_schema` from `seq` on."""
     assert records.now is not None, "what expires has a clock"
-    met, expired_ms = lives.met, lives.met_ms
-    kinds, entries = np.zeros(len(met), np.int64), np.ones(len(met), np.int64)
-    numbers = kinds, entries, expired_ms - lives.ttl_ms, expired_ms, records.now[met]
-    columns = [pa.array(records.seqs[met]), records.steps.take(pa.array(met)), *map(pa.array, numbers)]
-    return records.ports[met].astype(np.int64), columns
+    places, kinds, entries, expired_ms = lives.met
+    steps = records.steps.take(pa.array(places))
+    if len(records.values) > 1:
+        # The path of a record ends with its port here.
+        steps = pc.binary_slice(steps, 0, -1)
+    written_ms = expired_ms - np.array(lives.ttls_ms, np.int64)[kinds]
+    numbers = kinds, entries, written_ms, expired_ms, records.now[places]
+    return records.ports[places].astype(np.int64), [pa.array(records.seqs[places]), steps, *map(pa.array, numbers)]
 
 
 def expiring_columns(columnar: Columnar, ttl_ms: int) -> Columnar:

@@ -116,22 +116,43 @@ class Fired(NamedTuple):
     ends_ms: Longs
 
 
-@dataclass(frozen=True)
-class Lives:
-    """The lives of a chunk's keys: a key's state is an entry that expires, and then the key is new.
+class Entries(NamedTuple):
+    """Entries of state that expire. kinds: of those that the step names, or OF_KEY for keys, which go with their last.
 
-    firsts: the place of the first record of each life. has: whether it has an entry at its end, which then expires at
-    expires_ms (MAX_WATERMARK if it has no age yet). had_ms: when the entry expires that it begins with; MIN_WATERMARK
-    for none. met, met_ms: the records that met an expired entry, as places, and when it had expired.
+    firsts: the record with which each comes. ends: the record that removes it, or -1. expires_ms: after its last write;
+    MAX_WATERMARK if it never does, or has no age yet. Records are places.
     """
 
+    kinds: Longs
     firsts: Longs
-    has: NDArray[np.bool_]
+    ends: Longs
     expires_ms: Longs
-    had_ms: Longs
-    met: Longs
-    met_ms: Longs
-    ttl_ms: int
+
+
+OF_KEY: Final = -1
+
+
+class Met(NamedTuple):
+    """Expired entries that records have met: the records as places, the kind, their number, and when they expired."""
+
+    places: Longs
+    kinds: Longs
+    entries: Longs
+    expired_ms: Longs
+
+
+@dataclass(frozen=True)
+class Lives:
+    """What becomes of the entries of a chunk's keys whose state expires.
+
+    held: those that are there in the chunk. had: those that were there before it, as they were to expire then, each at
+    the first record of its key. ttls_ms: of each kind.
+    """
+
+    held: Entries
+    had: Entries
+    met: Met
+    ttls_ms: tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from engine.columnar import paths
 from engine.columnar.columns import flags, joined, row_of_groups, same_rows, taken
 from engine.columnar.runs import Runs, shifted
-from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Kinds, Layout, state_batch
+from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.timeline import Timeline
 
@@ -23,6 +23,8 @@ class ChangelogNormalizeColumns:
 
     State: the last row.
     """
+
+    ties_win = True
 
     def __init__(self, layout: Layout, *, update_before: bool, repeat: bool) -> None:
         self._update_before = update_before
@@ -68,3 +70,7 @@ class ChangelogNormalizeColumns:
         )
         kept = np.flatnonzero(known != _NOTHING)
         return Advanced(emitted, state_batch(self.state_schema, kept, taken(rows, known[kept])))
+
+    def ranks(self, records: Records, state: pa.RecordBatch) -> tuple[Longs, Longs]:
+        """All are equal but -U, which writes nothing."""
+        return np.where(records.kinds == UPDATE_BEFORE, np.int64(-1), np.int64(0)), np.zeros(len(state), np.int64)

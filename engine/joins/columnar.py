@@ -8,6 +8,7 @@ from functools import partial
 from engine.columnar.binary_rows import has_order
 from engine.columnar.columns import without_equality
 from engine.contract.columnar_kernel import Columnar, ColumnarKernel, Layout
+from engine.joins.columnar_aging import AgingJoin
 from engine.joins.columnar_many import ManyPairingJoin, ManySemiAntiJoin
 from engine.joins.columnar_unique import UniquePairingJoin, UniqueSemiAntiJoin
 from engine.joins.sides import PORTS, JoinKind, JoinSide
@@ -22,15 +23,16 @@ def columnar_join(
     *,
     has_condition: bool,
     is_bundled: bool,
+    ttls_ms: tuple[int, int],
 ) -> Columnar:
-    """Whether a join runs on whole batches, and why. key_types: of the join key."""
+    """Whether a join runs on whole batches, and why. key_types: of the join key. ttls_ms: of the sides, 0 for none."""
     if is_bundled:
         return Columnar(None, "record by record: mini-batch folds the changes of a bundle first")
     if has_condition:
         return Columnar(None, "record by record: a further condition is checked pair by pair")
     if refused := without_equality(key_types):
         return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
-    if left.unique_key == () == right.unique_key:
+    if left.unique_key == () == right.unique_key and not any(ttls_ms):
         unique: Callable[[Layout], ColumnarKernel]
         unique = partial(UniqueSemiAntiJoin if kind.is_left_only else UniquePairingJoin, kind)
         return Columnar(unique, "columnar: both inputs are unique by the join key")
@@ -41,6 +43,8 @@ def columnar_join(
             return Columnar(
                 None, f"record by record: the {port} input's {what} has a type that is compared value by value"
             )
+    if any(ttls_ms):
+        return Columnar(partial(AgingJoin, kind, (left, right), ttls_ms), "columnar: rows meet by the join key alone")
     many: Callable[[Layout], ColumnarKernel]
     many = partial(ManySemiAntiJoin if kind.is_left_only else ManyPairingJoin, kind, (left, right))
     return Columnar(many, "columnar: rows meet by the join key alone")

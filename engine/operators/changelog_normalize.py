@@ -17,12 +17,13 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.columnar.columns import without_equality
+from engine.columnar.expiring import expiring_columns
 from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import PUTS, by_key
 from engine.contract.bundling import bundling
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
-from engine.contract.expiry import RECORD_BY_RECORD, Expiry, expiring
+from engine.contract.expiry import Expiry, expiring
 from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
@@ -184,15 +185,13 @@ class ChangelogNormalize(Operator):
         repeat = has_state_ttl(context.options)
         if bundling(context.options) is not None:
             return Columnar(None, "record by record: mini-batch folds its bundles key by key")
-        if state_ttl_ms(context.options):
-            return RECORD_BY_RECORD
         if refused := without_equality(context.schema.column(key, context.node, "keys").type for key in self.keys):
             return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
         nested = [column.type for column in context.schema if column.type.is_nested]
         if nested and not repeat:
             return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
         make = partial(ChangelogNormalizeColumns, update_before=context.generate_update_before, repeat=repeat)
-        return Columnar(make, "columnar: the last row of each key")
+        return expiring_columns(Columnar(make, "columnar: the last row of each key"), state_ttl_ms(context.options))
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """The last record of each key, if it is a row and meets the condition."""

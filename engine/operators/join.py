@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.bundling import bundling
 from engine.contract.derived import Derived
-from engine.contract.expiry import RECORD_BY_RECORD, Expiry
+from engine.contract.expiry import Expiry
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.own_ttl import ttl_hint
 from engine.contract.parameters import DurationOrNone, parameter
@@ -132,9 +132,8 @@ class Join(KeyedJoin):
             [left.column(key).type for key in self.left_keys],
             has_condition=matches is not None,
             is_bundled=bundles is not None,
+            ttls_ms=ttls_ms,
         )
-        if any(ttls_ms) and bundles is None:
-            columnar = RECORD_BY_RECORD
         if self.kind.is_left_only:
             semi = partial(SemiAntiJoin, self.kind, left_side, right_side, matches, ttls_ms)
             return Keyed(given, semi, columnar=columnar, holds=SIDES)

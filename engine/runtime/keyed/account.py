@@ -26,10 +26,11 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar.runs import Flags, Runs
-from engine.contract.columnar_kernel import Chunk, Lives, Longs, Records
+from engine.contract.columnar_kernel import OF_KEY, Chunk, Entries, Lives, Longs, Records
 from engine.contract.expired import Expired
 from engine.contract.frames import GROUP
-from engine.contract.kernel import Entries, Kernel, Key
+from engine.contract.kernel import Entries as Told
+from engine.contract.kernel import Kernel, Key
 from engine.contract.recorder import Held
 from engine.contract.step import Keyed
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
@@ -101,7 +102,7 @@ class Account:
         self._place = -1
         self._first_seq = 0
         self._met = 0
-        self._before: Entries = ()
+        self._before: Told = ()
         self.until = MIN_WATERMARK
         """The next record of the key after this event is to be told by `crossed`, before the kernel receives it."""
 
@@ -193,39 +194,42 @@ class Account:
             self._entries[kind] += row
             if of_kind is None:
                 placed.append((changes, row))
+        self._measured(chunk, after, totals)
+
+    def _measured(self, chunk: Chunk, after: pa.RecordBatch, totals: Longs) -> None:
+        """Note the bytes of a state, and the largest keys. totals: the entries of each key."""
         self._bytes += after.nbytes - after.column(GROUP).nbytes
         self._of_bytes += int(totals.sum())
-        most = min(LARGEST, size)
+        most = min(LARGEST, chunk.groups)
         for group in np.argpartition(totals, -most)[-most:].tolist():
             if totals[group] and (len(self._largest) < LARGEST or totals[group] > self._largest[0][0]):
                 self._note(int(totals[group]), [key[group].as_py() for key in chunk.keys])
 
     def lives(self, chunk: Chunk, lives: Lives, after: pa.RecordBatch, *, is_rest: bool) -> None:
-        """Count the keys of a columnar kernel's chunk whose state expires as a whole. is_rest: its key was begun."""
-        first = self._points.places(chunk.records.seqs[lives.firsts])
-        had = np.flatnonzero(lives.had_ms != MIN_WATERMARK)
+        """Count the keys of a columnar kernel's chunk whose state expires. is_rest: its key was begun."""
         # What an earlier epoch told is later than this one; what an earlier slice told may be not.
-        self._tell(first[had], lives.had_ms[had], -1, is_here=is_rest)
-        has = np.flatnonzero(lives.has)
-        self._tell(first[has], lives.expires_ms[has], 1, is_here=True)
-        self._bytes += after.nbytes - after.column(GROUP).nbytes
-        self._of_bytes += after.num_rows
-        for group in after.column(GROUP).to_numpy()[: LARGEST - len(self._largest)].tolist():
-            self._note(1, [key[group].as_py() for key in chunk.keys])
+        self._tell(chunk.records, lives.had, -1, is_here=is_rest)
+        self._tell(chunk.records, lives.held, 1, is_here=True)
+        self._measured(chunk, after, np.bincount(after.column(GROUP).to_numpy(), minlength=chunk.groups))
 
-    def _tell(self, places: Longs, expires_ms: Longs, sign: int, *, is_here: bool) -> None:
-        """Count entries of the first kind, one of a key each, from these points on, and where they go."""
-        last = self._last
-        came = np.bincount(places, minlength=last + 1) * sign
-        gone = np.maximum(np.searchsorted(self._times, expires_ms), places)
-        within = (gone <= last) & is_here
-        went = np.bincount(gone[within], minlength=last + 1) * sign
-        times, numbers = np.unique(expires_ms[~within & (expires_ms != MAX_WATERMARK)], return_counts=True)
-        for kind in (0, len(self._points.kinds)):
-            self._entries[kind] += came - went
+    def _tell(self, records: Records, entries: Entries, sign: int, *, is_here: bool) -> None:
+        """Count entries from the points of their first records on, and where they go."""
+        last, kinds = self._last, len(self._points.kinds)
+        for kind in (*range(kinds), OF_KEY):
+            own = np.flatnonzero(entries.kinds == kind)
+            firsts, ends, expires_ms = (column[own] for column in entries[1:])
+            places = self._points.places(records.seqs[firsts])
+            is_removed = ends >= 0
+            gone = np.maximum(np.searchsorted(self._times, expires_ms), places)
+            within = (gone <= last) & is_here & ~is_removed
+            went = np.bincount(gone[within], minlength=last + 1) * sign
+            removed = np.bincount(self._points.places(records.seqs[ends[is_removed]]), minlength=last + 1) * sign
+            self._entries[kind] += np.bincount(places, minlength=last + 1) * sign - went - removed
             self._expired[kind] += went
+            is_later = ~within & ~is_removed & (expires_ms != MAX_WATERMARK)
+            times, numbers = np.unique(expires_ms[is_later], return_counts=True)
             for time_ms, number in zip(times.tolist(), numbers.tolist(), strict=True):
-                self._later[kind, self._rounded(time_ms)] += sign * number
+                self._later[kind % (kinds + 1), self._rounded(time_ms)] += sign * number
 
     def _placed(self, changes: Longs, records: Records, own: Flags | None) -> Longs:
         """The changes of keys, at the points of the records that caused them. own: the records to look at."""
@@ -296,7 +300,7 @@ def held_of(node: str, points: Points, reports: Sequence[Report]) -> Held:
     )
 
 
-def _with_keys(entries: Entries, kind: int) -> Entries:
+def _with_keys(entries: Told, kind: int) -> Told:
     """The entries, and the key as one more of this kind, which goes with the last of them."""
     return (*entries, (kind, max(expires_ms for _, expires_ms, _ in entries), 1)) if entries else ()
 

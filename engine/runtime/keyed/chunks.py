@@ -131,7 +131,7 @@ class _Loop:
             self._late(advanced.lates, records)
         if advanced.fired is not None:
             self._files.fired(advanced.fired)
-        if advanced.lives is not None and len(advanced.lives.met):
+        if advanced.lives is not None and len(advanced.lives.met.places):
             self._files.expired(*expired_of(advanced.lives, records))
 
     def _late(self, lates: Lates, records: Records) -> None:

@@ -8,7 +8,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.contract.columnar_kernel import Layout
+from engine.columnar.expiring import expiring_columns
+from engine.contract.columnar_kernel import Columnar, Layout
+from engine.contract.expiry import expiring
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.operators.changelog_normalize import ChangelogNormalizeKernel
 from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_equal, inputs
@@ -27,3 +29,12 @@ def test_it_comes_to_the_same(update_before: bool, repeat: bool, given: Given) -
     plain = partial(ChangelogNormalizeKernel, update_before=update_before, repeat=repeat)
     columnar = partial(ChangelogNormalizeColumns, update_before=update_before, repeat=repeat)
     check_equal(Rules(plain, columnar, LAYOUT), given)
+
+
+@given(st.booleans(), inputs(keys=keys, rows=rows, kinds=ALL_KINDS, min_size=10, has_clock=True))
+def test_rows_that_expire_come_to_the_same(update_before: bool, given: Given) -> None:
+    plain = expiring(partial(ChangelogNormalizeKernel, update_before=update_before, repeat=True), 4)
+    columnar = Columnar(partial(ChangelogNormalizeColumns, update_before=update_before, repeat=True), "")
+    make = expiring_columns(columnar, 4).make
+    assert make is not None
+    check_equal(Rules(plain, make, LAYOUT), given)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.columnar.rules import _writable, rule_of
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
+from engine.joins import columnar_aging
+from engine.joins.aging_pairs import paired
 from engine.joins.columnar import columnar_join
 from engine.joins.pairing import PairingJoin, SemiAntiJoin
 from engine.joins.sides import JoinKind, JoinSide
@@ -32,14 +36,15 @@ BY_NUMBER = JoinSide("HasUniqueKey", 3, (1,), "", MANY_TYPES)
 ONE = JoinSide("JoinKeyContainsUniqueKey", 3, (), "", MANY_TYPES)
 
 
-def rules(kind: JoinKind, sides: tuple[JoinSide, JoinSide] = SINGLE) -> Rules:
+def rules(kind: JoinKind, sides: tuple[JoinSide, JoinSide] = SINGLE, ttls_ms: tuple[int, int] = (0, 0)) -> Rules:
     """Both kernels of a join."""
-    make = columnar_join(kind, *sides, (), has_condition=False, is_bundled=False).make
+    make = columnar_join(kind, *sides, (), has_condition=False, is_bundled=False, ttls_ms=ttls_ms).make
     assert make is not None
     values = (LEFT, RIGHT) if sides is SINGLE else (MANY, MANY)
     output = values[0] if kind.is_left_only else (*values[0], *values[1])
     cls = SemiAntiJoin if kind.is_left_only else PairingJoin
-    return Rules(partial(cls, kind, *sides), make, Layout((pa.string(), pa.int64()), values, output))
+    plain = partial(cls, kind, *sides, None, ttls_ms)
+    return Rules(plain, make, Layout((pa.string(), pa.int64()), values, output))
 
 
 keys = st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([1, None]))
@@ -94,6 +99,52 @@ def test_many_rows_of_one_key_come_to_the_same(kind: JoinKind, sides: tuple[Join
     check_equal(rules(kind, sides), given)
 
 
+TTLS = st.sampled_from([(4, 4), (3, 9), (0, 5), (6, 0)])
+
+
+@settings(max_examples=300)
+@given(
+    kinds,
+    pairs_of_sides,
+    TTLS,
+    inputs(keys=few_keys, rows=(many, many), kinds=FEW_TAKEN_BACK, min_size=10, max_size=40, has_clock=True),
+)
+def test_rows_that_expire_come_to_the_same(
+    kind: JoinKind, sides: tuple[JoinSide, JoinSide], ttls_ms: tuple[int, int], given: Given
+) -> None:
+    check_equal(rules(kind, sides, ttls_ms), given)
+
+
+@given(kinds, TTLS, inputs(keys=keys, rows=rows, kinds=ALL_KINDS, max_size=40, has_clock=True))
+def test_single_rows_that_expire_come_to_the_same(kind: JoinKind, ttls_ms: tuple[int, int], given: Given) -> None:
+    check_equal(rules(kind, SINGLE, ttls_ms), given)
+
+
+def test_the_rule_of_rows_that_expire_is_the_same_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = rule_of(paired).compiled(waits=True)
+    assert compiled is not None
+
+    def both(*arguments: Any) -> Any:
+        found = compiled(*map(_writable, arguments))
+        for one, other in zip(found, rule_of(paired).interpreted(*arguments), strict=True):
+            assert one.tolist() == other.tolist()
+        return found
+
+    monkeypatch.setattr(columnar_aging, "paired", both)
+
+    @settings(max_examples=60)
+    @given(
+        kinds,
+        pairs_of_sides,
+        TTLS,
+        inputs(keys=few_keys, rows=(many, many), kinds=FEW_TAKEN_BACK, min_size=10, has_clock=True),
+    )
+    def check(kind: JoinKind, sides: tuple[JoinSide, JoinSide], ttls_ms: tuple[int, int], given: Given) -> None:
+        check_equal(rules(kind, sides, ttls_ms), given)
+
+    check()
+
+
 def test_a_record_that_meets_more_rows_than_one_byte_can_number_comes_to_the_same() -> None:
     records = [(("a", 1), Input(seq, 0, ("", seq, seq), 0)) for seq in range(1, 301)]
     records += [(("a", 1), Input(301 + at, kind, ("", 0, 0), 1)) for at, kind in enumerate((0, 3, 0))]
@@ -105,26 +156,35 @@ DOUBLES = JoinSide("NoUniqueKey", 2, None, "", (BIGINT, DOUBLE))
 
 
 @pytest.mark.parametrize(
-    ("sides", "has_condition", "is_bundled", "why"),
+    ("sides", "has_condition", "is_bundled", "ttls_ms", "why"),
     [
-        (SINGLE, False, False, "columnar: both inputs are unique by the join key"),
-        (SINGLE, True, False, "record by record: a further condition is checked pair by pair"),
-        (SINGLE, False, True, "record by record: mini-batch folds the changes of a bundle first"),
-        ((ONE, BY_CONTENT), False, False, "columnar: rows meet by the join key alone"),
+        (SINGLE, False, False, (0, 0), "columnar: both inputs are unique by the join key"),
+        (SINGLE, True, False, (0, 0), "record by record: a further condition is checked pair by pair"),
+        (SINGLE, False, True, (0, 0), "record by record: mini-batch folds the changes of a bundle first"),
+        ((ONE, BY_CONTENT), False, False, (0, 0), "columnar: rows meet by the join key alone"),
+        (SINGLE, False, False, (5, 0), "columnar: rows meet by the join key alone"),
+        (SINGLE, True, False, (5, 0), "record by record: a further condition is checked pair by pair"),
         (
             (DOUBLES, ONE),
             False,
             False,
+            (0, 5),
             "record by record: the left input's row has a type that is compared value by value",
         ),
     ],
 )
-def test_the_choice_says_why(sides: tuple[JoinSide, JoinSide], has_condition: bool, is_bundled: bool, why: str) -> None:
-    choice = columnar_join(JoinKind.LEFT, *sides, [], has_condition=has_condition, is_bundled=is_bundled)
+def test_the_choice_says_why(
+    sides: tuple[JoinSide, JoinSide], has_condition: bool, is_bundled: bool, ttls_ms: tuple[int, int], why: str
+) -> None:
+    choice = columnar_join(
+        JoinKind.LEFT, *sides, [], has_condition=has_condition, is_bundled=is_bundled, ttls_ms=ttls_ms
+    )
     assert choice.why == why
     assert (choice.make is not None) == why.startswith("columnar")
 
 
 def test_a_key_that_may_be_nan_goes_record_by_record() -> None:
-    choice = columnar_join(JoinKind.INNER, ONE, ONE, [INT, DOUBLE], has_condition=False, is_bundled=False)
+    choice = columnar_join(
+        JoinKind.INNER, ONE, ONE, [INT, DOUBLE], has_condition=False, is_bundled=False, ttls_ms=(0, 0)
+    )
     assert choice.why == "record by record: a key of DOUBLE has no columnar kernel"

@@ -1,0 +1,305 @@
+"""The rule of joins whose rows expire: the pairs of every record, and what becomes of the rows of both sides.
+
+    clock      0    4    9    12          the TTL is 10
+    left       +a             +c
+    right           +x   -y               y is unknown, so its retraction still takes back the pairs that it had
+    a          [---------w---)            where rows count their partners, a partner's change writes them
+    pairs           ax   ay
+
+Rows are numbered: those of the state, then the records. A row of a side keeps the number with which it came, whatever
+replaces it. The plain telling is `engine.joins.pairing`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.columnar.rules import rule
+from engine.contract.columnar_kernel import Longs
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+
+
+class Paired(NamedTuple):
+    """The output, and the rows of both sides.
+
+    causes, kinds, lefts, rights: of each output the record, its kind, and the numbers of its rows; -1 for none.
+    met_causes, met_sides, met_dues: of each entry that a record has found expired, when it had. lives, firsts, ends: of
+    each row that was there, its number, its first record, and the record that removed it (-1: none did). current,
+    counts, partners, dues: by number, what the row is now, its copies and partners, and when it expires. left: those
+    that are there in the end. key_groups, key_firsts, key_ends, key_dues: the same of the keys with rows.
+    """
+
+    causes: Longs
+    kinds: Longs
+    lefts: Longs
+    rights: Longs
+    met_causes: Longs
+    met_sides: Longs
+    met_dues: Longs
+    lives: Longs
+    firsts: Longs
+    ends: Longs
+    current: Longs
+    counts: Longs
+    partners: Longs
+    dues: Longs
+    left: Longs
+    key_groups: Longs
+    key_firsts: Longs
+    key_ends: Longs
+    key_dues: Longs
+
+
+class Output(NamedTuple):
+    """The output so far."""
+
+    causes: list[int]
+    kinds: list[int]
+    lefts: list[int]
+    rights: list[int]
+
+
+class Met(NamedTuple):
+    """What records have found expired so far."""
+
+    causes: list[int]
+    sides: list[int]
+    dues: list[int]
+
+
+class Keys(NamedTuple):
+    """The keys so far that had rows and have none."""
+
+    groups: list[int]
+    firsts: list[int]
+    ends: list[int]
+    dues: list[int]
+
+
+@rule
+def paired(
+    groups: Longs,
+    ports: Longs,
+    same: Longs,
+    order: Longs,
+    can_match: Longs,
+    kept_counts: Longs,
+    kept_partners: Longs,
+    kept_dues: Longs,
+    kinds: Longs,
+    now: Longs,
+    ttls_ms: Longs,
+    keeps: Longs,
+    writes: Longs,
+    is_unique: Longs,
+    left_only: int,
+    is_anti: int,
+    is_inner: int,
+) -> tuple[Longs, ...]:
+    """The pairs. groups, ports, same, order: of the rows; same: a number from 0, equal for what is one row of a side.
+
+    order: in which the rows of a side are joined. can_match: of each group. kept_...: of the rows of the state. kinds,
+    now: of the records. ttls_ms, keeps, writes, is_unique: of each side, its TTL (0 for none), whether its rows are
+    padded, whether a change of their partners writes them, and whether a row replaces the one with its key.
+    """
+    total, kept = len(groups), len(kept_dues)
+    out = Output(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
+    met = Met(list(range(0)), list(range(0)), list(range(0)))
+    keys = Keys(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
+    lives, left = list(range(0)), list(range(0))
+    firsts, ends, current, at = [-1] * total, [-1] * total, [0] * total, [-1] * (total + 1)
+    counts, partners, dues = [0] * total, [0] * total, [0] * total
+    next_kept, record = 0, kept
+    for group in range(len(can_match)):
+        left_rows, right_rows = list(range(0)), list(range(0))
+        key_first, soonest, ageless = -1, MAX_WATERMARK, False
+        first_time = now[record - kept] if record < total and groups[record] == group else MAX_WATERMARK
+        while next_kept < kept and groups[next_kept] == group:
+            row, side = next_kept, ports[next_kept]
+            current[row], firsts[row], at[same[row]] = row, record, row
+            counts[row], partners[row], dues[row] = kept_counts[row], kept_partners[row], kept_dues[row]
+            _insert(left_rows if side == 0 else right_rows, order, row)
+            if dues[row] > first_time:
+                lives.append(row)
+                key_first = record
+            soonest = min(soonest, dues[row])
+            ageless = ageless or (dues[row] == MAX_WATERMARK and ttls_ms[side] > 0)
+            next_kept += 1
+        while record < total and groups[record] == group:
+            time, port = now[record - kept], ports[record]
+            if time != MIN_WATERMARK and (ageless or soonest <= time):
+                # What was written before the clock's first time counts from the record that first finds it.
+                if ageless:
+                    _begin(left_rows, dues, time, ttls_ms[0])
+                    _begin(right_rows, dues, time, ttls_ms[1])
+                    ageless = False
+                last = _expire(left_rows, dues, same, at, time, record, 0, met)
+                last = max(last, _expire(right_rows, dues, same, at, time, record, 1, met))
+                soonest = min(_soonest(left_rows, dues), _soonest(right_rows, dues))
+                if key_first >= 0 and len(left_rows) + len(right_rows) == 0:
+                    _end(keys, group, key_first, -1, last)
+                    key_first = -1
+            kind, is_there, partner = kinds[record - kept], can_match[group], 1 - port
+            adds = kind in (INSERT, UPDATE_AFTER)
+            own = left_rows if port == 0 else right_rows
+            others = left_rows if port == 1 else right_rows
+            due = _due(time, ttls_ms[port])
+            replaces = False
+            row = at[same[record]] if is_there else -1
+            if is_there and adds:
+                number = 0
+                for other in others:
+                    number += counts[other]
+                if row < 0:
+                    row = record
+                    at[same[row]], firsts[row], counts[row] = row, record, 1
+                    lives.append(row)
+                    _insert(own, order, row)
+                elif is_unique[port]:
+                    replaces = True
+                else:
+                    counts[row] += 1
+                current[row], partners[row], dues[row] = record, number, due
+                key_first = record if key_first < 0 else key_first
+            elif is_there and row >= 0:
+                counts[row] -= 1
+                if counts[row]:
+                    dues[row] = due
+                else:
+                    own.remove(row)
+                    at[same[record]], ends[row] = -1, record
+            if is_there:
+                soonest = min(soonest, due)
+                ageless = ageless or (due == MAX_WATERMARK and ttls_ms[port] > 0)
+
+            is_alone = not is_there or len(others) == 0
+            if left_only and port == 0 and is_alone == is_anti:
+                _put(out, record, kind, record, -1, port)
+            elif keeps[port] and is_alone:
+                _put(out, record, INSERT if adds else DELETE, record, -1, port)
+            if not is_alone and not (left_only and port == 0):
+                pair = kind if is_inner or (not adds and not keeps[port]) else (INSERT if adds else DELETE)
+                turned = (DELETE if adds else INSERT) if is_anti else kind
+                written = _due(time, ttls_ms[partner])
+                for other in others:
+                    was_alone = partners[other] == 0
+                    partners[other] += int(was_alone or not replaces) if adds else -1
+                    turns, theirs = was_alone if adds else partners[other] == 0, current[other]
+                    pads = keeps[partner] and turns
+                    for _ in range(counts[other]):
+                        if left_only and turns:
+                            _put(out, record, turned, -1, theirs, port)
+                        if not left_only:
+                            if pads and adds:
+                                _put(out, record, DELETE, -1, theirs, port)
+                            _put(out, record, pair, record, theirs, port)
+                            if pads and not adds:
+                                _put(out, record, INSERT, -1, theirs, port)
+                    if writes[partner]:
+                        dues[other] = written
+                ageless = ageless or (writes[partner] > 0 and written == MAX_WATERMARK and ttls_ms[partner] > 0)
+            if key_first >= 0 and len(left_rows) + len(right_rows) == 0:
+                _end(keys, group, key_first, record, MAX_WATERMARK)
+                key_first = -1
+            record += 1
+        last = MIN_WATERMARK
+        for row in left_rows:
+            left.append(row)
+            last = max(last, dues[row])
+        for row in right_rows:
+            left.append(row)
+            last = max(last, dues[row])
+        if key_first >= 0:
+            _end(keys, group, key_first, -1, last)
+    return (
+        np.array(out.causes, np.int64),
+        np.array(out.kinds, np.int64),
+        np.array(out.lefts, np.int64),
+        np.array(out.rights, np.int64),
+        np.array(met.causes, np.int64),
+        np.array(met.sides, np.int64),
+        np.array(met.dues, np.int64),
+        np.array(lives, np.int64),
+        np.array(firsts, np.int64),
+        np.array(ends, np.int64),
+        np.array(current, np.int64),
+        np.array(counts, np.int64),
+        np.array(partners, np.int64),
+        np.array(dues, np.int64),
+        np.array(left, np.int64),
+        np.array(keys.groups, np.int64),
+        np.array(keys.firsts, np.int64),
+        np.array(keys.ends, np.int64),
+        np.array(keys.dues, np.int64),
+    )
+
+
+def _put(out: Output, cause: int, kind: int, mine: int, theirs: int, port: int) -> None:
+    """Emit a row of the record's own side beside one of the other side."""
+    out.causes.append(cause)
+    out.kinds.append(kind)
+    out.lefts.append(mine if port == 0 else theirs)
+    out.rights.append(theirs if port == 0 else mine)
+
+
+def _end(keys: Keys, group: int, first: int, end: int, due: int) -> None:
+    """A key has no rows any more, or the chunk ends."""
+    keys.groups.append(group)
+    keys.firsts.append(first)
+    keys.ends.append(end)
+    keys.dues.append(due)
+
+
+def _due(time: int, ttl_ms: int) -> int:
+    """When a row expires that is written at this time of the clock."""
+    return MAX_WATERMARK if time == MIN_WATERMARK or ttl_ms == 0 else time + ttl_ms
+
+
+def _insert(rows: list[int], order: Longs, row: int) -> None:
+    """Insert a row where it is joined."""
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if order[rows[middle]] < order[row]:
+            low = middle + 1
+        else:
+            high = middle
+    rows.insert(low, row)
+
+
+def _begin(rows: list[int], dues: list[int], time: int, ttl_ms: int) -> None:
+    """Rows that have no age yet are written now."""
+    for row in rows:
+        if ttl_ms > 0 and dues[row] == MAX_WATERMARK:
+            dues[row] = time + ttl_ms
+
+
+def _expire(
+    rows: list[int], dues: list[int], same: Longs, at: list[int], time: int, cause: int, side: int, met: Met
+) -> int:
+    """Remove the rows of a side that have expired. Returns when the last of them did."""
+    last, staying = MIN_WATERMARK, 0
+    for row in rows:
+        if dues[row] <= time:
+            at[same[row]] = -1
+            last = max(last, dues[row])
+            met.causes.append(cause)
+            met.sides.append(side)
+            met.dues.append(dues[row])
+        else:
+            rows[staying] = row
+            staying += 1
+    while len(rows) > staying:
+        rows.pop()
+    return last
+
+
+def _soonest(rows: list[int], dues: list[int]) -> int:
+    """When the first of these rows expires."""
+    soonest = MAX_WATERMARK
+    for row in rows:
+        soonest = min(soonest, dues[row])
+    return soonest
