@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.changelog import RowKind
+from engine.model.zones import zone_named
 from storage.database.run_tables import RunTables
 
 Values = tuple[Any, ...]
@@ -157,6 +158,11 @@ class EdgeColumn:
     time: str | None = None
     zone: str | None = None
 
+    def shown(self, value: Any) -> Any:
+        """A value for people: an instant as clocks show it in its zone, with their offset."""
+        zone = zone_named(self.zone) if self.zone and isinstance(value, datetime) else None
+        return value if zone is None else zone.shown(value.replace(tzinfo=UTC))
+
 
 @dataclass(frozen=True)
 class StoredView:
@@ -208,6 +214,10 @@ class Edge:
     def names(self) -> tuple[str, ...]:
         """The names of the columns in the pipeline, in order."""
         return tuple(column.name for column in self.columns)
+
+    def shown(self, values: Values) -> Values:
+        """The values of a record or of a row for people."""
+        return tuple(column.shown(value) for column, value in zip(self.columns, values, strict=True))
 
     @property
     def total(self) -> int:

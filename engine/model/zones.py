@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from difflib import get_close_matches
 from functools import cache
 from typing import Final
@@ -87,6 +87,16 @@ class Zone:
         text = local.isoformat(timespec="microseconds" if micros % 1000 else "milliseconds")
         hours, minutes = divmod(abs(away_ms) // 60_000, 60)
         return f"{text}{'-' if away_ms < 0 else '+'}{hours:02d}:{minutes:02d}" if is_instant else text
+
+    def shown(self, instant: datetime) -> datetime:
+        """An instant as clocks show it, with their offset. instant: in UTC."""
+        at = np.searchsorted(self.changes, (instant - _EPOCH) // timedelta(milliseconds=1), side="right")
+        return instant.astimezone(timezone(timedelta(milliseconds=int(self.offsets[at]))))
+
+    def is_twice(self, local_ms: int) -> bool:
+        """Whether clocks show this local time twice."""
+        local = np.array([local_ms])
+        return bool(self.instants_ms(local)[0] < self.timers_ms(local)[0])
 
     def timeline(self, line: Timeline) -> Timeline:
         """A watermark in local time: a step reaches the times that are over for good."""

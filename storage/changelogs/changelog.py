@@ -12,7 +12,8 @@ from typing import Final
 
 from engine.model.changelog import RowKind
 from storage.changelogs.as_of import Order, TablesAsOf
-from storage.changelogs.exports import Format, write_changelog, write_table
+from storage.changelogs.exported_values import Format
+from storage.changelogs.exports import write_changelog, write_table
 from storage.changelogs.filters import conditions, order_of
 from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache

@@ -8,7 +8,8 @@
     sqlite     a database with one table; values without a type in SQLite are text
 
 A record of a changelog has seq, step and kind before its columns; a row of a table and a change of Debezium only its
-columns. CSV and JSON are compressed if the path ends in .gz. The file appears once it is complete.
+columns. CSV and JSON are compressed if the path ends in .gz. The file appears once it is complete. An instant is one
+in every form (`exported_values`).
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import duckdb
 
+from storage.changelogs.exported_values import Format, exported
 from storage.changelogs.filters import conditions
 from storage.database.connection import Database, first_sentence
-from storage.database.edge_records import records_of, select_columns
+from storage.database.edge_records import records_of
 from storage.database.sql import identifier, literal
 from storage.errors import ExportFailed
 from storage.model import Edge
 from storage.spreadsheets import harmless, harmless_sql
 from storage.wanted import Filter
 
-Format = Literal["csv", "json", "debezium", "parquet", "duckdb", "sqlite"]
 ENDINGS: Final[dict[Format, str]] = {
     "csv": ".csv",
     "json": ".jsonl",
@@ -145,11 +146,12 @@ def exported_columns(edge: Edge, format_: Format, *, safe: bool) -> str:
 
     In CSV, a ROW or a MAP is JSON: DuckDB's own text of it cannot be read again.
     """
-    if format_ != "csv":
-        return select_columns(edge.columns, "c")
     columns = []
     for column in edge.columns:
-        value = f"c.{identifier(column.stored_as)}"
+        value = exported(column, format_)
+        if format_ != "csv":
+            columns.append(f", {value} AS {identifier(column.stored_as)}")
+            continue
         match column.duckdb_type:
             case "VARCHAR" if safe:
                 shown = harmless_sql(value)
@@ -166,7 +168,7 @@ def exported_columns(edge: Edge, format_: Format, *, safe: bool) -> str:
 
 def _debezium(edge: Edge, *, is_table: bool = False) -> str:
     """A change in the form of Flink's DebeziumJsonSerializationSchema; every row of a table is an insert."""
-    fields = ", ".join(f"{identifier(column.name)} := c.{identifier(column.stored_as)}" for column in edge.columns)
+    fields = ", ".join(f"{identifier(column.name)} := {exported(column, 'debezium')}" for column in edge.columns)
     row = f"struct_pack({fields})"
     if is_table:
         return f"NULL AS before, {row} AS after, 'c' AS op"

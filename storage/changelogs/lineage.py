@@ -14,8 +14,8 @@ from typing import Final
 from engine.model.origin import Origin
 from engine.model.position import TIMER
 from storage.database.connection import Database
-from storage.database.edge_records import record_columns, records_at, records_of, time_of, to_record
-from storage.database.sql import identifier, literal
+from storage.database.edge_records import in_zone, record_columns, records_at, records_of, time_of, to_record
+from storage.database.sql import identifier
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.model import Edge, EdgeColumn, Record
@@ -164,7 +164,7 @@ def _in_window(input_edge: Edge, emitter: Edge, window: tuple[str, str]) -> list
     if time is None:
         return []
     start, end = (_milliseconds(emitter, name) for name in window)
-    local = _in_zone(input_edge, time)
+    local = in_zone(input_edge, time)
     return [f"{local} >= {start}", f"{local} < {end}"]
 
 
@@ -172,15 +172,9 @@ def _not_missed(input_edge: Edge, emitter: Edge, window: tuple[str, str]) -> str
     """Whether a record was neither dropped nor late for this window."""
     start, end = (_milliseconds(emitter, name) for name in window)
     same = "t.node = $node AND t.port = $port AND t.seq = c.seq AND t.step = c.step"
-    first, after = (_in_zone(input_edge, f"t.window_{bound}_ms") for bound in ("start", "end"))
+    first, after = (in_zone(input_edge, f"t.window_{bound}_ms") for bound in ("start", "end"))
     missed = f"t.dropped OR t.used IS NULL AND {first} = {start} AND {after} = {end}"
     return f"NOT EXISTS (FROM {input_edge.tables.late} t WHERE {same} AND ({missed}))"
-
-
-def _in_zone(edge: Edge, instant_ms: str) -> str:
-    """An instant in ms as the local time of the zone that the edge's event time has: windows are in local time."""
-    zone = next((column.zone for column in edge.columns if column.time), None)
-    return f"epoch_ms(timezone({literal(zone)}, make_timestamptz({instant_ms} * 1000)))" if zone else instant_ms
 
 
 def _milliseconds(edge: Edge, name: str) -> str:

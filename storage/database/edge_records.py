@@ -8,7 +8,7 @@ from typing import Any, Final
 from engine.contract.frames import KIND, SEQ, STEP
 from engine.model.changelog import RowKind
 from storage.database.connection import Database
-from storage.database.sql import blob, identifier
+from storage.database.sql import blob, identifier, literal
 from storage.model import Edge, EdgeColumn, Record, StoredView, Values
 
 _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
@@ -48,6 +48,12 @@ def time_of(edge: Edge) -> str | None:
     """The event time of an edge's rows in ms, as SQL over an alias c; None if it has no event time."""
     column: EdgeColumn | None = next((column for column in edge.columns if column.time), None)
     return _TIMES[column.time or ""].format(column=f"c.{identifier(column.stored_as)}") if column else None
+
+
+def in_zone(edge: Edge, instant_ms: str) -> str:
+    """An instant in ms as the local time of the zone that the edge's event time has: windows are in local time."""
+    zone = next((column.zone for column in edge.columns if column.time), None)
+    return f"epoch_ms(timezone({literal(zone)}, make_timestamptz({instant_ms} * 1000)))" if zone else instant_ms
 
 
 def lifetimes_of(edge: Edge) -> str:
@@ -93,7 +99,7 @@ def records_at(database: Database, edge: Edge, rows: Collection[int]) -> dict[in
 def values_at(
     database: Database, edge: Edge, positions: Collection[tuple[int, bytes]]
 ) -> dict[tuple[int, bytes], Values]:
-    """The values of the records at these positions on an edge, with some others of the same events."""
+    """The values for people of the records at these positions on an edge, with some others of the same events."""
     seqs = sorted({seq for seq, _ in positions})
     stored = database.rows(
         f"SELECT c.seq, c.step{select_columns(edge.columns, 'c')} FROM {records_of(edge)} c "
@@ -101,15 +107,15 @@ def values_at(
         "AND c.step IN (SELECT unnest($steps))",
         {"low": seqs[0], "high": seqs[-1], "seqs": seqs, "steps": list({step for _, step in positions})},
     )
-    return {(int(row[0]), bytes(row[1])): row[2:] for row in stored}
+    return {(int(row[0]), bytes(row[1])): edge.shown(row[2:]) for row in stored}
 
 
 def values_of_events(database: Database, edge: Edge, seqs: Collection[int]) -> dict[int, Values]:
-    """The values of these events on a source's edge, by event."""
+    """The values for people of these events on a source's edge, by event."""
     # The bounds skip row groups; the list alone would be searched in all of them.
     stored = database.rows(
         f"SELECT c.seq{select_columns(edge.columns, 'c')} FROM {records_of(edge)} c "
         "WHERE c.seq BETWEEN $low AND $high AND c.seq IN (SELECT unnest($seqs))",
         {"low": min(seqs), "high": max(seqs), "seqs": list(seqs)},
     )
-    return {int(row[0]): row[1:] for row in stored}
+    return {int(row[0]): edge.shown(row[1:]) for row in stored}

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from storage.changelogs.exports import Format, exported_columns, write_query
+from storage.changelogs.exported_values import Format, instant
+from storage.changelogs.exports import exported_columns, write_query
 from storage.database.edge_records import records_of
 from storage.database.sql import identifier, literal
 from storage.errors import ExportFailed
@@ -76,7 +77,8 @@ class LateExports(OfAllRuns):
         marks = RunWatermarks(self._database, run)
         pushes = {node: _pushes(run, marks, node) for node in dict.fromkeys(each.node for each in inputs)}
         parts = [
-            f"SELECT {_facts(prefix, pushes[each.node])}{exported_columns(each.edge, format_, safe=for_spreadsheets)} "
+            f"SELECT {_facts(prefix, pushes[each.node], each.edge, format_)}"
+            f"{exported_columns(each.edge, format_, safe=for_spreadsheets)} "
             f"FROM {_late(run, each, pushes[each.node])}"
             for each in inputs
         ]
@@ -104,10 +106,18 @@ def inputs_of(run: StoredRun) -> list[LateInput]:
     return found
 
 
-def _facts(prefix: str, pushes: str | None) -> str:
-    """The select list about lateness."""
+def _facts(prefix: str, pushes: str | None, edge: Edge, format_: Format) -> str:
+    """The select list about lateness. Times are instants if the edge's event time is one."""
     pushed = "NULL::BIGINT" if pushes is None else "p.pushed_at"
-    facts = {**{name: _typed(name, sql) for name, sql in _FACTS.items()}, "pushed_by_event": pushed}
+    are_instants = any(column.time and (column.zone or column.type == "timestamp") for column in edge.columns)
+
+    def typed(name: str, sql: str) -> str:
+        if name not in _TIMES:
+            return sql
+        time = instant(f"{sql} * 1000", format_) if are_instants else f"make_timestamp_ms({sql})"
+        return f"CASE WHEN abs({sql}) < {_END_MS} THEN {time} END"
+
+    facts = {**{name: typed(name, sql) for name, sql in _FACTS.items()}, "pushed_by_event": pushed}
     return ", ".join(f"{sql} AS {identifier(prefix + name)}" for name, sql in facts.items())
 
 
@@ -129,10 +139,6 @@ def records_at(each: LateInput) -> str:
     """The join of late records l with their columns, as c. A record that is on no edge has none."""
     join = "LEFT" if each.is_only else "INNER"
     return f"{join} JOIN {records_of(each.edge)} c ON c.seq = l.seq AND c.step = l.step"
-
-
-def _typed(name: str, sql: str) -> str:
-    return f"CASE WHEN abs({sql}) < {_END_MS} THEN make_timestamp_ms({sql}) END" if name in _TIMES else sql
 
 
 def _pushes(run: StoredRun, marks: RunWatermarks, node: str) -> str | None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from engine.model.position import origin_of
 from engine.model.timeline import MAX_WATERMARK
 from engine.replay.clock import clock_of
@@ -125,10 +127,13 @@ class LateFiles(OfAllRuns):
         if fired_seq is None or late.window_end_ms is None:
             return (), ()
         cascade = self._changelog.cascade(run_id, fired_seq, limit=_FIRED)
+        zone = self._runs.zone(run_id)
+        timer_ms = late.window_end_ms - 1
+        timer_ms = timer_ms if zone is None else int(zone.reached_ms(np.array([timer_ms]))[0])
         own = tuple(
             entry
             for entry in cascade
-            if entry.edge.node == late.node and _is_of(late, entry, late.window_end_ms) and _has_key_of(late, entry)
+            if entry.edge.node == late.node and _is_of(entry, timer_ms) and _has_key_of(late, entry)
         )
         steps = tuple(entry.record.step for entry in own)
         caused = tuple(entry for entry in cascade if entry.edge.node in below and entry.record.step.startswith(steps))
@@ -147,14 +152,14 @@ class LateFiles(OfAllRuns):
         )
 
 
-def _is_of(late: LateRecord, entry: CascadeRecord, end_ms: int) -> bool:
-    """Whether a window with this end emitted the record: one event may fire several."""
+def _is_of(entry: CascadeRecord, timer_ms: int) -> bool:
+    """Whether a timer for this time, which is local in a zone, emitted the record: one event may fire several."""
     firing = origin_of(entry.record.step)
-    return firing is None or firing.time_ms == end_ms - 1
+    return firing is None or firing.time_ms == timer_ms
 
 
 def _has_key_of(late: LateRecord, entry: CascadeRecord) -> bool:
     """Whether the record has the late record's key, as far as the two share its columns."""
     came = dict(zip(late.columns, late.values, strict=True))
-    row = dict(zip(entry.edge.names, entry.record.values, strict=True))
+    row = dict(zip(entry.edge.names, entry.edge.shown(entry.record.values), strict=True))
     return all(row[name] == came[name] for name in entry.edge.upsert_key if name in came and name in row)

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from storage.database.cache import RunCache
 from storage.database.connection import Database
-from storage.database.edge_records import records_of, time_of
+from storage.database.edge_records import in_zone, records_of, time_of
 from storage.database.run_tables import RunTables
 from storage.database.sql import identifier, literal
 from storage.library.of_all_runs import OfAllRuns
@@ -170,7 +170,7 @@ def _compared(edge: Edge) -> dict[str, str]:
         if column.duckdb_type.upper() in _COMPARED and not column.time
     }
     if (time := time_of(edge)) is not None:
-        columns[HOUR] = f"strftime(make_timestamp_ms({time}), '%H:00')"
+        columns[HOUR] = f"strftime(make_timestamp_ms({in_zone(edge, time)}), '%H:00')"
     return columns
 
 

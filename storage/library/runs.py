@@ -12,6 +12,7 @@ from typing import Final
 
 from engine.contract.explanation import PlanExplanation
 from engine.contract.live import Begun
+from engine.model.zones import Zone, zone_named
 from storage.database.connection import NOW, Cursor, Database, Row
 from storage.database.run_tables import RunTables
 from storage.database.sql import identifier
@@ -290,6 +291,13 @@ class Runs:
         if not edges:
             self.get(run_id)
         return edges
+
+    def zone(self, run_id: int) -> Zone | None:
+        """The time zone of a run's event times: None for UTC, and unless all of them are TIMESTAMP_LTZ."""
+        sources = [edge for edge in self.edges(run_id) if edge.role == "source"]
+        times = {column.zone for edge in sources for column in edge.columns if column.time}
+        name = times.pop() if len(times) == 1 else None
+        return None if name is None else zone_named(name)
 
     def edge(self, run_id: int, node: str, port: str = "out") -> Edge:
         """One edge. Raises UnknownRun, or UnknownEdge that lists the existing edges."""

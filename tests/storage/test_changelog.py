@@ -11,7 +11,7 @@ import pytest
 
 from engine.model.changelog import RowKind
 from storage import Store
-from storage.changelogs.exports import Format
+from storage.changelogs.exported_values import Format
 from storage.errors import ExportFailed, UnknownColumn
 from storage.model import Change, ChangePage
 from storage.wanted import Comparison, Filter, SortOrder, Term, equal

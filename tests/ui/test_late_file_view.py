@@ -11,6 +11,7 @@ import pytest
 from storage import Store
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import no_spark, run_locally
+from tests.storage.test_instants import ZONE, run_in
 from tests.storage.test_late_files import vans
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
@@ -36,8 +37,8 @@ def test_the_file_says_what_it_missed_what_pushed_the_watermark_and_what_would_h
     (points,) = [text for text in said if text.startswith("- **It missed")]
     assert points.splitlines() == [
         "- **It missed the window** \\[2001-09-09 01:48:20, 01:48:30), for which nothing had arrived in time.",
-        "- **Its event time** was 2001-09-09 01:48:29.000; the watermark stood at 2001-09-09 01:48:35.000, 5.001 s too "
-        "far.",
+        "- **Its event time** was 2001-09-09 01:48:29.000 UTC; the watermark stood at 2001-09-09 01:48:35.000, 5.001 s "
+        "too far.",
         "- **Event 4 of clicks pushed the watermark past it**: a record from 2001-09-09 01:48:40.000, **11 s ahead** "
         "of it: `key=a, id=4, ts=1000000120000`.",
         "- **In time with** a watermark delay of **10.002 s** at clicks instead of 5 s.",
@@ -143,3 +144,14 @@ def test_what_would_have_come_out_is_what_a_run_with_that_delay_emits(
         then.subtract(map(repr, outcome.emitted))
         then.update(map(repr, outcome.otherwise))
         assert +then == emitted(ran(record.needed_delay_ms), key)
+
+
+def test_in_a_time_zone_the_page_has_its_times_and_names_it(store: Store, tmp_path: Path, open_view: OpenView) -> None:
+    app = open_view("event_time", run=run_in(store, tmp_path, ZONE), event=3)
+    (points,) = [text.value for text in app.markdown if text.value.startswith("- **It missed")]
+    assert points.splitlines()[:2] == [
+        "- **It missed the window** \\[2024-11-03 00:00:00, 01:00:00), for which nothing had arrived in time.",
+        "- **Its event time** was 2024-11-03 00:10:00.000 America/New_York; the watermark stood at "
+        "2024-11-03 01:30:00.500-05:00, 1 h 30 min 0.501 s too far.",
+    ]
+    assert rows_of(app, "late-file-record")[0][1] == "2024-11-03 00:10:00-04:00"

@@ -66,7 +66,7 @@ def test_the_file_of_a_record_says_what_had_gone_and_what_would_have_come_out(
     assert "**Event 5** met expired state" in said
     (points,) = [text for text in said if text.startswith("- **1 accumulator**")]
     assert points.splitlines() == [
-        "- **1 accumulator** of its key had expired, last written at 2024-01-01 09:30:00.000.",
+        "- **1 accumulator** of its key had expired, last written at 2024-01-01 09:30:00.000 UTC.",
         "- **The TTL ran out** at 2024-01-01 10:30:00.000, 1 h later; the clock stood at 2024-01-01 10:45:00.000: "
         "**15 min too late**.",
         "- **Further down**, count_counts, frequencies received what came out instead.",

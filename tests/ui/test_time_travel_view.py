@@ -285,7 +285,7 @@ def test_a_state_fades_with_its_age_and_says_when_it_goes(store: Store, tmp_path
     run = seeded_store.expiring(store, tmp_path)
     app = open_view("time_travel", run=run, event=4, edge="count_words")
     assert (
-        "**1 accumulator** left, until 2024-01-01 11:20:00.000: it goes in 1 h, unless it is written before."
+        "**1 accumulator** left, until 2024-01-01 11:20:00.000 UTC: it goes in 1 h, unless it is written before."
         in said(app)
     )
     second = (
@@ -294,8 +294,8 @@ def test_a_state_fades_with_its_age_and_says_when_it_goes(store: Store, tmp_path
         Going("right rows", 1, 999, 500),
     )
     assert list(going_sentences(second, 1_000)) == [
-        "**3 left rows** left, until 1970-01-01 00:00:05.000 to 1970-01-01 00:00:09.000: it goes in 4 s to 8 s, unless "
-        "it is written before.",
-        "**1 right row** expired, by 1970-01-01 00:00:00.999: the next record of this key finds nothing of that.",
+        "**3 left rows** left, until 1970-01-01 00:00:05.000 UTC to 1970-01-01 00:00:09.000 UTC: it goes in 4 s to "
+        "8 s, unless it is written before.",
+        "**1 right row** expired, by 1970-01-01 00:00:00.999 UTC: the next record of this key finds nothing of that.",
     ]
     assert (left_of(second, 1_000), left_of(second, 9_000), left_of((), 0)) == (0.8, 0.0, 1.0)

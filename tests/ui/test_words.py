@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from engine.model.zones import zone_named
 from ui.shell import words
 
 
@@ -122,3 +123,29 @@ def test_code_is_not_ended_by_what_is_in_it(text: str, shown: str) -> None:
 
 def test_a_text_in_a_chart_is_no_html() -> None:
     assert words.in_chart("<a href='x'>a</a> &lt;") == "&lt;a href='x'&gt;a&lt;/a&gt; &amp;lt;"
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (1_710_053_999_000, "2024-03-10 01:59:59.000"),
+        (1_710_054_000_000, "2024-03-10 03:00:00.000"),
+        # The hour that clocks show twice.
+        (1_730_611_800_000, "2024-11-03 01:30:00.000-04:00"),
+        (1_730_615_400_000, "2024-11-03 01:30:00.000-05:00"),
+        (1_730_619_000_000, "2024-11-03 02:30:00.000"),
+        (words.END_MS, "end of input"),
+        (None, "none yet"),
+    ],
+)
+def test_an_instant_in_a_zone_is_what_its_clocks_show(ms: int | None, text: str) -> None:
+    assert words.instant(ms, zone_named("America/New_York")) == text
+
+
+def test_the_head_of_times_names_their_zone() -> None:
+    zone = zone_named("Asia/Tokyo")
+    assert words.event_time(None) == "event time (UTC)"
+    assert words.event_time(None, "2024-01-01") == "event time (2024-01-01)"
+    assert words.event_time(zone) == "event time (Asia/Tokyo)"
+    assert words.event_time(zone, "2024-01-01") == "event time (2024-01-01 Asia/Tokyo)"
+    assert words.window(0, 3_600_000, zone=zone) == "[1970-01-01 09:00:00, 10:00:00)"

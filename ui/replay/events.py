@@ -9,16 +9,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
+import numpy as np
+
 from engine.errors import StudioError
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from engine.model.timeline import MAX_WATERMARK
+from engine.model.zones import Zone
 from storage import Store
 from storage.event_time.model import LateRecord, Timeline
 from storage.model import Edge, EventRange, Run
 from storage.wanted import Filter
 from ui.builder.editing import edge_key
-from ui.components.changelog.record_list import in_zone
 from ui.components.event_time.late_table import outcome_of, window_of
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import words
@@ -54,6 +56,7 @@ def replayed(store: Store, run: Run, events: EventRange) -> Shape:
         "edges": [_edge(store, edge, first, pipeline) for edge in edges],
         "events": _events(store, run, range(first, last + 1), edges, timeline),
         "watermarks": _watermarks(timeline),
+        "zone": _zone(store.runs.zone(run.run_id), timeline),
     }
 
 
@@ -66,7 +69,7 @@ def _edge(store: Store, edge: Edge, first: int, pipeline: Pipeline) -> Shape:
         "columns": list(edge.names),
         "key": [edge.names.index(name) for name in edge.upsert_key],
         "retracts": bool(edge.counts.get(RowKind.UPDATE_BEFORE)),
-        "rows": [_texts(in_zone(edge, row.values)) for row in before.rows],
+        "rows": [_texts(edge.shown(row.values)) for row in before.rows],
         "more": before.total - len(before.rows),
         "drawn": [
             edge_key(each) for each in pipeline.edges if (each.source, each.source_port) == (edge.node, edge.port)
@@ -76,6 +79,7 @@ def _edge(store: Store, edge: Edge, first: int, pipeline: Pipeline) -> Shape:
 
 def _events(store: Store, run: Run, seqs: range, edges: tuple[Edge, ...], timeline: Timeline) -> list[Shape]:
     """By event: its records in order of emission (edge, kind, values), its time, and what was late or fired."""
+    zone = store.runs.zone(run.run_id)
     records: dict[int, list[tuple[bytes, int, str, list[str | None]]]] = defaultdict(list)
     chosen = EventRange(seqs[0], seqs[-1])
     wanted = Filter(from_seq=chosen.from_seq, to_seq=chosen.to_seq)
@@ -86,12 +90,12 @@ def _events(store: Store, run: Run, seqs: range, edges: tuple[Edge, ...], timeli
         if page.total > _MOST_RECORDS:
             raise TooMuch(edge.name)
         for each in page.records:
-            values = _texts(in_zone(edge, each.values))
+            values = _texts(edge.shown(each.values))
             records[each.seq].append((each.step, at, each.kind.symbol, values))
     points = {row["seq"]: row for row in timeline.points.to_pylist()}
     fires: dict[int, list[str]] = defaultdict(list)
     for fire in timeline.fires.to_pylist():
-        window = words.window(fire["window_start_ms"], fire["window_end_ms"])
+        window = words.window(fire["window_start_ms"], fire["window_end_ms"], zone=zone)
         more = f" and {fire['windows'] - 1:,} more" if fire["windows"] > 1 else ""
         fires[fire["seq"]].append(f"{fire['node']} {window}{more}")
     late: dict[int, list[LateRecord]] = defaultdict(list)
@@ -106,7 +110,7 @@ def _events(store: Store, run: Run, seqs: range, edges: tuple[Edge, ...], timeli
                 state=points[seq]["state"] if seq in points else None,
                 ends=ends.get(seq),
                 fires=fires.get(seq),
-                late=_late(late[seq]) if seq in late else None,
+                late=_late(late[seq], zone) if seq in late else None,
             ),
         }
         for seq in seqs
@@ -117,15 +121,25 @@ def _known(**facts: object) -> Shape:
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-def _late(records: Iterable[LateRecord]) -> list[Shape]:
+def _late(records: Iterable[LateRecord], zone: Zone | None) -> list[Shape]:
     return [
         {
             "node": each.node,
             "dropped": each.dropped,
-            "text": " ".join(filter(None, (outcome_of(each), window_of(each)))),
+            "text": " ".join(filter(None, (outcome_of(each), window_of(each, zone=zone)))),
         }
         for each in records
     ]
+
+
+def _zone(zone: Zone | None, timeline: Timeline) -> Shape:
+    """When clocks are set in the range, and how far they are ahead of UTC before each change and after the last; ms."""
+    times = timeline.points.column("event_time_ms").to_pylist()
+    times += [mark for mark in timeline.watermarks.column("watermark_ms").to_pylist() if mark < words.END_MS]
+    if zone is None or not times:
+        return {"changes": [], "offsets": [0]}
+    first, last = np.searchsorted(zone.changes, [min(times), max(times)], side="right")
+    return {"changes": zone.changes[first:last].tolist(), "offsets": zone.offsets[first : last + 1].tolist()}
 
 
 def _watermarks(timeline: Timeline) -> list[Shape]:

@@ -99,7 +99,8 @@ function showCascade() {
 }
 
 const clock = (ms) => {
-  const then = new Date(ms)
+  const changed = data.zone.changes.filter((at) => at <= ms).length
+  const then = new Date(ms + data.zone.offsets[changed])
   return Number.isNaN(then.getTime()) ? `${ms} ms` : then.toISOString().replace('T', ' ').replace('Z', '')
 }
 

@@ -12,8 +12,12 @@ from html import escape
 from typing import Final
 
 from engine.model.printing import shortest
+from engine.model.zones import Zone
 
 END_MS: Final = (1 << 63) - 1
+LOCAL: Final = len("2001-09-09 01:48:00.000")
+"""The length of a time without an offset, which axes do not know."""
+_DAY: Final = len("2001-09-09 ")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000))
 
@@ -49,30 +53,54 @@ def elapsed(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else duration(round(seconds) * 1000)
 
 
-def instant(ms: int | None) -> str:
-    """An instant in UTC with milliseconds; `end of input` from END_MS on, `none yet` for None."""
+def instant(ms: int | None, zone: Zone | None = None) -> str:
+    """An instant with milliseconds, as clocks show it in a zone, or in UTC; `end of input` from END_MS on.
+
+    `none yet` for None. The offset is told only of a time that clocks show twice.
+    """
     if ms is None:
         return "none yet"
     if ms >= END_MS:
         return "end of input"
     try:
-        moment = _EPOCH + timedelta(milliseconds=ms)
+        at = _EPOCH + timedelta(milliseconds=ms)
+        at = at if zone is None else zone.shown(at)
     except OverflowError:
         return f"{ms} ms"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{ms % 1000:03d}"
+    offset = ""
+    if zone is not None:
+        is_twice = zone.is_twice((at.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1))
+        offset = at.isoformat(timespec="seconds")[19:] if is_twice else ""
+    return f"{at:%Y-%m-%d %H:%M:%S}.{ms % 1000:03d}{offset}"
 
 
-def window(start_ms: int | None, end_ms: int | None, day: str = "") -> str:
+def moment(ms: int | None, zone: Zone | None = None) -> str:
+    """An instant with the name of its zone, for where nothing else tells it."""
+    return instant(ms, zone) if ms is None or ms >= END_MS else f"{instant(ms, zone)} {zone_name(zone)}"
+
+
+def zone_name(zone: Zone | None) -> str:
+    """A zone's name, or UTC."""
+    return "UTC" if zone is None else zone.name
+
+
+def event_time(zone: Zone | None, day: str = "", what: str = "event time") -> str:
+    """The head of a column of times. day: the one that all of them have."""
+    return f"{what} ({f'{day} {zone.name}' if day and zone is not None else day or zone_name(zone)})"
+
+
+def window(start_ms: int | None, end_ms: int | None, day: str = "", zone: Zone | None = None) -> str:
     """A window as [start, end): `[2001-09-09 01:48:00, 01:48:10)`; milliseconds only if they are not 0."""
     if start_ms is None or end_ms is None:
         return ""
-    start, end = clock(start_ms, day), clock(end_ms, instant(start_ms)[:10])
-    return f"[{start.removesuffix('.000')}, {end.removesuffix('.000')})"
+    # A window has local times, which have no offset.
+    start, end = (instant(ms, zone)[:LOCAL].removesuffix(".000") for ms in (start_ms, end_ms))
+    return f"[{start.removeprefix(f'{day} ')}, {end.removeprefix(start[:_DAY])})"
 
 
-def clock(ms: int | None, day: str) -> str:
+def clock(ms: int | None, day: str, zone: Zone | None = None) -> str:
     """An instant, without its date if that is `day`."""
-    text = instant(ms)
+    text = instant(ms, zone)
     return text.removeprefix(f"{day} ") if day else text
 
 

@@ -84,6 +84,9 @@ class _Differences:
         self.names = (f"run {left.run_id}", f"run {right.run_id}")
         store = workspace.store()
         ids = (left.run_id, right.run_id)
+        # Of two zones, one would be wrong.
+        zones = [store.runs.zone(run_id) for run_id in ids]
+        self.zone = zones[0] if zones[0] == zones[1] else None
         self.plans = store.run_differences.plans(left, right)
         self.counters = store.run_differences.counters(*ids)
         self.times = store.run_differences.times(*ids)
@@ -142,17 +145,17 @@ class _Differences:
         if not self.times:
             st.caption("Neither run has an event time.")
             return
-        grid(time_table(self.times, *self.names), key="compare-times", label="Event time compared")
+        grid(time_table(self.times, *self.names, self.zone), key="compare-times", label="Event time compared")
         timelines = workspace.store().timeline
         left, right = (timelines.timeline(each.run_id) for each in (self.left, self.right))
-        draw_figure(watermark_pair_chart(left, right, self.names), "compare-watermarks")
+        draw_figure(watermark_pair_chart(left, right, self.names, self.zone), "compare-watermarks")
 
     def _late(self) -> None:
         if not self.late.rows:
             all_clear("The same records were dropped and used in both, or none was late", self.left, self.right)
             return
         grid(
-            late_pairs_table(self.late.rows, *self.names, state.event),
+            late_pairs_table(self.late.rows, *self.names, state.event, self.zone),
             key="compare-late",
             height=420,
             on_pick=lambda seq: move_to(int(seq)),

@@ -7,6 +7,7 @@ from typing import Final
 import streamlit as st
 from plotly.graph_objects import Figure
 
+from engine.model.zones import Zone
 from storage.event_time.idle_sources import lagging_sources
 from storage.event_time.model import LateRecord, LateTotals, Timeline
 from storage.model import Edge, EventRange, Run
@@ -59,10 +60,12 @@ def _describer(run: Run, sources: list[Edge], timeline: Timeline) -> dict[int, s
     return descriptions
 
 
-def _missed(records: tuple[LateRecord, ...]) -> dict[int, list[str]]:
+def _missed(records: tuple[LateRecord, ...], zone: Zone | None) -> dict[int, list[str]]:
     missed: dict[int, list[str]] = {}
     for late in records:
-        missed.setdefault(late.seq, []).append(f"{late.node} {window_of(late)}".strip() + f": {outcome_of(late)}")
+        missed.setdefault(late.seq, []).append(
+            f"{late.node} {window_of(late, zone=zone)}".strip() + f": {outcome_of(late)}"
+        )
     return missed
 
 
@@ -120,8 +123,13 @@ def _chart(run: Run, sources: list[Edge], node: str | None, names: list[str]) ->
 def _times(run: Run, sources: list[Edge], timeline: Timeline, node: str | None) -> None:
     late = workspace.store().late.page(run.run_id, timeline.events, node=node, limit=_DESCRIBED)
     described = _describer(run, [edge for edge in sources if edge.node in timeline.sources], timeline)
+    zone = workspace.store().runs.zone(run.run_id)
     chart = event_time_chart(
-        timeline, describe=lambda seq: described.get(seq, ""), missed=_missed(late.records), event=state.event
+        timeline,
+        describe=lambda seq: described.get(seq, ""),
+        missed=_missed(late.records, zone),
+        event=state.event,
+        zone=zone,
     )
     _selectable(run, chart, "event-time", "Event time over arrival order")
     notes = []
@@ -196,13 +204,14 @@ def _only(run: Run, start: int, end: int) -> None:
 
 def _findings(run: Run, timeline: Timeline, totals: LateTotals) -> None:
     """Draw what explains the chart: records from the future in the run, sources that held the watermark back here."""
+    zone = workspace.store().runs.zone(run.run_id)
     delays = {edge.node: edge.watermark_delay_ms or 0 for edge in workspace.store().runs.edges(run.run_id)}
     for record in workspace.store().future_records.find(run.run_id):
         # A jump within the delay is expected, and a record that made only a few others late is not worth a warning.
         if record.jump_ms <= delays.get(record.source, 0) or record.late < _ALARMING * totals.late:
             continue
         finding, way = st.columns([6, 1], vertical_alignment="center")
-        finding.warning(future_sentence(record), icon=":material/fast_forward:")
+        finding.warning(future_sentence(record, zone), icon=":material/fast_forward:")
         way.button(
             "Go there",
             key=f"future-{record.seq}",
@@ -212,7 +221,7 @@ def _findings(run: Run, timeline: Timeline, totals: LateTotals) -> None:
             width="stretch",
         )
     sentences = lagging_sentences(lagging_sources(timeline), timeline)
-    sentences += [idle_sentence(idle) for idle in workspace.store().idle_sources.find(run.run_id, timeline)]
+    sentences += [idle_sentence(idle, zone) for idle in workspace.store().idle_sources.find(run.run_id, timeline)]
     if sentences:
         st.subheader("What holds the watermark back", anchor=False)
         st.markdown("\n".join(f"- {sentence}" for sentence in sentences))
@@ -244,7 +253,7 @@ def _records(run: Run, timeline: Timeline) -> None:
     )
     st.caption(f"{words.count(page.total, 'event')} from {timeline.from_seq:,} to {timeline.to_seq:,}")
     grid(
-        arrival_table(page.records, state.event),
+        arrival_table(page.records, state.event, workspace.store().runs.zone(run.run_id)),
         key=f"records-{run.run_id}-grid",
         height=380,
         on_pick=lambda seq: move_to(int(seq)),
@@ -255,7 +264,8 @@ def _records(run: Run, timeline: Timeline) -> None:
 
 def _figures(run: Run, timeline: Timeline) -> None:
     arrivals = workspace.store().arrivals
-    grid(source_table(arrivals.sources(run.run_id, timeline.events)), key="sources-grid", label="Sources in figures")
+    figures = source_table(arrivals.sources(run.run_id, timeline.events), workspace.store().runs.zone(run.run_id))
+    grid(figures, key="sources-grid", label="Sources in figures")
     st.space("small")
 
     def see(node: str) -> None:

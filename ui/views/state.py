@@ -96,10 +96,11 @@ def _holds(run: Run, chosen: HeldState) -> None:
                 key="state-axis",
                 label_visibility="collapsed",
             )
-    draw_figure(held_chart(chosen, measure, over_time=over == _OVER_TIME), f"state-chart-{run.run_id}")
+    zone = workspace.store().runs.zone(run.run_id)
+    draw_figure(held_chart(chosen, measure, over_time=over == _OVER_TIME, zone=zone), f"state-chart-{run.run_id}")
     left, right = st.columns([3, 2])
     with left:
-        st.markdown("\n".join(f"- {sentence}" for sentence in growth_sentences(chosen)))
+        st.markdown("\n".join(f"- {sentence}" for sentence in growth_sentences(chosen, zone)))
     with right:
         keys = workspace.store().held_states.largest(run.run_id, chosen.node)
         if any(each.entries > 1 for each in keys):

@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from engine.model.pipeline import Pipeline
+from engine.model.zones import Zone
 from storage.errors import UnknownPipeline
 from storage.event_time.needed_waits import LateOperator
 from storage.event_time.what_if import Losses, WhatIfRecord
@@ -170,10 +171,12 @@ def _records(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int, 
     records = workspace.store().what_if.records(run.run_id, operator, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
     st.markdown("**Which records**")
     windows = ("end of its window",) if operator.rule.window_ms else ()
-    columns = ("event", "with these settings", "event time (UTC)", *windows, "kept by a delay of", "record")
-    rows = [_record(each, bool(windows)) for each in records]
+    zone = workspace.store().runs.zone(run.run_id)
+    delay = "kept by a delay of"
+    columns = ("event", "with these settings", words.event_time(zone), *windows, delay, "record")
+    rows = [_record(each, bool(windows), zone) for each in records]
     grid(
-        Table(columns, rows, frozenset({"event", "kept by a delay of"})),
+        Table(columns, rows, frozenset({"event", delay})),
         key=f"what-if-grid-{run.run_id}",
         height=340,
         on_pick=lambda seq: _picked(run, int(seq)),
@@ -190,15 +193,16 @@ def _picked(run: Run, event: int) -> None:
         move_to(event)
 
 
-def _record(each: WhatIfRecord, has_window: bool) -> Row:
+def _record(each: WhatIfRecord, has_window: bool, zone: Zone | None) -> Row:
     words_of = {(True, True): ("still dropped", "bad"), (True, False): ("kept", "good")}
     outcome, tone = words_of.get((each.was_late, each.is_late), ("dropped now", "bad"))
+    end_ms = each.window_end_ms
     return Row(
         (
             Cell(f"{each.seq:,}", is_number=True),
             Cell(outcome, tone=tone, is_strong=True),
-            Cell(words.instant(each.event_time_ms)),
-            *((Cell("" if each.window_end_ms is None else words.instant(each.window_end_ms)),) if has_window else ()),
+            Cell(words.instant(each.event_time_ms, zone)),
+            *((Cell("" if end_ms is None else words.instant(end_ms, zone)),) if has_window else ()),
             Cell(words.duration(each.needed_ms), is_number=True),
             Cell(words.record(each.columns, each.values) if each.values else ""),
         ),

@@ -10,7 +10,8 @@ from typing import Final
 import streamlit as st
 
 from engine.scratch import scratch
-from storage.changelogs.exports import ENDINGS, Format
+from storage.changelogs.exported_values import Format
+from storage.changelogs.exports import ENDINGS
 from storage.model import Edge
 from storage.wanted import Filter
 from ui.components.grid.spreadsheets import for_spreadsheets

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 
 import streamlit as st
 
 from engine.model.position import readable
 from engine.model.zones import zone_named
 from storage.changelogs.filters import EVENT
-from storage.model import Change, Edge, Record, Values
+from storage.model import Change, Edge, Record
 from storage.wanted import SortOrder
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
@@ -74,30 +73,16 @@ def folded_table(edge: Edge, changes: tuple[Change, ...], event: int | None) -> 
 
 
 def cell_of(edge: Edge, at: int, value: object, *, was: str | None = None, changed: bool = False) -> Cell:
-    """A value as a cell, instants in the pipeline's zone; an event time in epoch units shows the UTC time on hover."""
-    value = _in_zone(edge, at, value)
-    factor = {"epoch_ms": 1, "epoch_s": 1000}.get(edge.columns[at].time or "")
-    note = f"{words.instant(value * factor)} UTC" if factor and isinstance(value, int) else ""
-    return Cell.of(value, was=was, changed=changed, note=note)
+    """A value as a cell, instants in the pipeline's zone; an event time in epoch units shows its time on hover."""
+    column = edge.columns[at]
+    factor = {"epoch_ms": 1, "epoch_s": 1000}.get(column.time or "")
+    note = words.moment(value * factor, zone_named(column.zone or "UTC")) if factor and isinstance(value, int) else ""
+    return Cell.of(column.shown(value), was=was, changed=changed, note=note)
 
 
 def in_one_line(edge: Edge, record: Record) -> str:
     """A record in one line, instants in the pipeline's zone."""
-    return words.record(edge.names, in_zone(edge, record.values))
-
-
-def in_zone(edge: Edge, values: Values) -> list[object]:
-    """The values of a record or of a row, instants as texts in the pipeline's zone."""
-    return [_in_zone(edge, at, value) for at, value in enumerate(values)]
-
-
-def _in_zone(edge: Edge, at: int, value: object) -> object:
-    """An instant as clocks show it in the pipeline's zone, with their offset; any other value as it is."""
-    name = edge.columns[at].zone
-    if not name or not isinstance(value, datetime) or (zone := zone_named(name)) is None:
-        return value
-    micros = (value.replace(tzinfo=UTC) - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
-    return zone.text(micros, is_instant=True).replace("T", " ").replace(".000", "")
+    return words.record(edge.names, edge.shown(record.values))
 
 
 def number_columns_of(edge: Edge) -> frozenset[str]:
@@ -133,6 +118,6 @@ def _changed_cells(edge: Edge, change: Change) -> list[Cell]:
     cells: list[Cell] = []
     for at, (name, old, new) in enumerate(zip(edge.names, change.before.values, change.after.values, strict=True)):
         changed = name in change.changed
-        was = words.value(_in_zone(edge, at, old)) if changed else None
+        was = words.value(edge.columns[at].shown(old)) if changed else None
         cells.append(cell_of(edge, at, new, was=was, changed=changed))
     return cells

@@ -15,7 +15,7 @@ def comparison_table(edge: Edge, comparison: TableComparison, left: str, right: 
     for pair in comparison.rows:
         if pair.left is not None and pair.right is not None:
             cells = [
-                cell_of(edge, at, new, was=words.value(old), changed=True)
+                cell_of(edge, at, new, was=words.value(edge.columns[at].shown(old)), changed=True)
                 if repr(old) != repr(new)
                 else cell_of(edge, at, new)
                 for at, (old, new) in enumerate(zip(pair.left, pair.right, strict=True))

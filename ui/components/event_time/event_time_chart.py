@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
+from engine.model.zones import Zone
 from storage.event_time.model import Timeline
 from ui.shell import theme, words
 
@@ -54,10 +55,11 @@ class Span:
 
 @dataclass(frozen=True)
 class _Scale:
-    """Event time on the axis: as UTC dates, or as milliseconds outside the years 1 to 9999."""
+    """Event time on the axis: as dates in a zone, or as milliseconds outside the years 1 to 9999."""
 
     low_ms: int
     high_ms: int
+    zone: Zone | None
 
     @property
     def is_calendar(self) -> bool:
@@ -65,7 +67,7 @@ class _Scale:
 
     def at(self, ms: int) -> str | int:
         shown = min(max(ms, self.low_ms), self.high_ms)
-        return words.instant(shown).replace(" ", "T") if self.is_calendar else shown
+        return words.instant(shown, self.zone)[: words.LOCAL].replace(" ", "T") if self.is_calendar else shown
 
 
 def shows_windows(timeline: Timeline) -> bool:
@@ -92,11 +94,12 @@ def event_time_chart(
     describe: Describe = lambda _seq: "",
     missed: Mapping[int, Sequence[str]] | None = None,
     event: int | None = None,
+    zone: Zone | None = None,
 ) -> go.Figure:
-    """The chart of a timeline. missed: by event, what became of a late record."""
+    """The chart of a timeline. missed: by event, what became of a late record. zone: of the times."""
     chart = theme.figure(_HEIGHT)
     fired = spans(timeline)
-    scale = _scale(timeline, fired)
+    scale = _scale(timeline, fired, zone)
     if shows_windows(timeline):
         _draw_windows(chart, fired, scale)
         _draw_fires(chart, fired, scale)
@@ -121,7 +124,7 @@ def event_time_chart(
         tickformat=",d",
     )
     chart.update_yaxes(
-        title="event time (UTC)" if scale.is_calendar else "event time (ms)",
+        title=words.event_time(zone) if scale.is_calendar else "event time (ms)",
         range=[scale.at(scale.low_ms), scale.at(scale.high_ms)],
     )
     chart.update_layout(
@@ -134,7 +137,7 @@ def event_time_chart(
     return chart
 
 
-def _scale(timeline: Timeline, fired: Sequence[Span]) -> _Scale:
+def _scale(timeline: Timeline, fired: Sequence[Span], zone: Zone | None) -> _Scale:
     """The range of all drawn times, without the watermark at the end of input, which is far above."""
     times: list[int] = timeline.points.column("event_time_ms").to_pylist()
     times += [bound for span in fired for bound in (span.start_ms, span.end_ms)]
@@ -142,7 +145,7 @@ def _scale(timeline: Timeline, fired: Sequence[Span]) -> _Scale:
     times += [mark for mark in marks if mark < words.END_MS]
     low, high = min(times, default=0), max(times, default=1)
     room = max((high - low) // 20, 1)
-    return _Scale(low - room, high + room)
+    return _Scale(low - room, high + room, zone)
 
 
 def _draw_windows(chart: go.Figure, fired: Sequence[Span], scale: _Scale) -> None:
@@ -178,7 +181,8 @@ def _draw_fires(chart: go.Figure, fired: Sequence[Span], scale: _Scale) -> None:
         mode="markers",
         marker={"symbol": "triangle-left", "size": 12, "color": _WINDOW_EDGE.replace("0.65", "1")},
         text=[
-            f"<b>{span.node}</b> {words.window(span.start_ms, span.end_ms)}<br>fired at event {span.fired_seq:,}"
+            f"<b>{span.node}</b> {words.window(span.start_ms, span.end_ms, zone=scale.zone)}"
+            f"<br>fired at event {span.fired_seq:,}"
             for span in fired
         ],
         hovertemplate="%{text}<extra>window fired</extra>",
@@ -234,7 +238,7 @@ def _draw_steps(
         line={"shape": "hv", **style},
         name=name,
         legendrank=4,
-        text=[words.instant(mark) for _, mark in line],
+        text=[words.instant(mark, scale.zone) for _, mark in line],
         hovertemplate="%{text} after event %{x:,}<extra>" + name + "</extra>",
     )
 
@@ -253,7 +257,7 @@ def _draw_points(
         if not points:
             continue
         size = (11 if state in ("late but used", "dropped") else 9) if len(rows) <= 400 else 4
-        hovers = [_hover(row, timeline, fired, describe, missed) for row in points]
+        hovers = [_hover(row, timeline, scale.zone, fired, describe, missed) for row in points]
         chart.add_scatter(
             x=[row["seq"] for row in points],
             y=[scale.at(row["event_time_ms"]) for row in points],
@@ -271,12 +275,13 @@ def _draw_points(
 def _hover(
     row: Mapping[str, Any],
     timeline: Timeline,
+    zone: Zone | None,
     fired: Sequence[Span],
     describe: Describe,
     missed: Mapping[int, Sequence[str]],
 ) -> str:
     seq, time = row["seq"], row["event_time_ms"]
-    lines = [f"<b>event {seq:,}</b> of {row['source']}", words.instant(time)]
+    lines = [f"<b>event {seq:,}</b> of {row['source']}", words.instant(time, zone)]
     if row["records"] > 1:
         lines.append(f"stands for {row['records']:,} records")
     if description := describe(seq):
@@ -285,6 +290,6 @@ def _hover(
         lines += list(missed[seq])
     elif timeline.is_exact:
         inside = [span for span in fired if span.start_ms <= time < span.end_ms and span.windows == 1]
-        named = [f"in {span.node} {words.window(span.start_ms, span.end_ms)}" for span in inside]
+        named = [f"in {span.node} {words.window(span.start_ms, span.end_ms, zone=zone)}" for span in inside]
         lines += list(dict.fromkeys(named))[:3]
     return "<br>".join(lines)

@@ -8,7 +8,7 @@ from typing import Final
 
 import streamlit as st
 
-from storage.changelogs.exports import Format
+from storage.changelogs.exported_values import Format
 from ui.components.changelog.changelog_download import Files
 from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.shell import workspace

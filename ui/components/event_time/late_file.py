@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from engine.errors import NotReplayable, StudioError
+from engine.model.zones import Zone
 from storage.event_time.late_files import LateFile
 from storage.event_time.model import LateRecord
 from storage.model import Run
@@ -51,7 +52,8 @@ def late_file(run: Run, event: int | None) -> None:
 def _operator(run: Run, file: LateFile, at: int) -> None:
     late = file.late
     st.markdown(f"**{words.escaped(late.node)}**: {outcome_of(late)}.")
-    st.markdown("\n".join(f"- {sentence}" for sentence in _sentences(file)))
+    zone = workspace.store().runs.zone(run.run_id)
+    st.markdown("\n".join(f"- {sentence}" for sentence in _sentences(file, zone)))
     if file.emitted:
         grid(_window(file), key=f"late-file-{at}-window", label="What the window emitted, and what that caused")
         more = len(file.emitted) + len(file.followed) - 2 * _RECORDS_SHOWN
@@ -103,7 +105,7 @@ def _window(file: LateFile) -> Table:
     )
 
 
-def _sentences(file: LateFile) -> Iterator[str]:
+def _sentences(file: LateFile, zone: Zone | None) -> Iterator[str]:
     """Markdown."""
     late = file.late
     if late.window_end_ms is not None:
@@ -112,10 +114,11 @@ def _sentences(file: LateFile) -> Iterator[str]:
             if file.fired_seq is not None
             else "for which nothing had arrived in time"
         )
-        yield f"**It missed the window** {words.escaped(window_of(late))}, {fired}."
+        yield f"**It missed the window** {words.escaped(window_of(late, zone=zone))}, {fired}."
     if late.event_time_ms is not None:
-        yield f"**Its event time** was {words.instant(late.event_time_ms)}; the watermark stood at {_mark(late)}."
-    yield _push(file)
+        at = words.moment(late.event_time_ms, zone)
+        yield f"**Its event time** was {at}; the watermark stood at {_mark(late, zone)}."
+    yield _push(file, zone)
     if late.needed_delay_ms is not None:
         ran = f" instead of {words.duration(file.delay_ms)}" if file.delay_ms is not None else ""
         yield (
@@ -133,12 +136,12 @@ def _sentences(file: LateFile) -> Iterator[str]:
         yield f"**Further down**, {named}{more} {result if file.emitted else 'never heard of it'}."
 
 
-def _mark(late: LateRecord) -> str:
+def _mark(late: LateRecord, zone: Zone | None) -> str:
     by = f", {words.duration(late.lateness_ms)} too far" if late.lateness_ms and late.lateness_ms < words.END_MS else ""
-    return f"{words.instant(late.watermark_ms)}{by}"
+    return f"{words.instant(late.watermark_ms, zone)}{by}"
 
 
-def _push(file: LateFile) -> str:
+def _push(file: LateFile, zone: Zone | None) -> str:
     push = file.push
     if push is None:
         return "**What pushed the watermark** past it is no longer kept."
@@ -147,7 +150,7 @@ def _push(file: LateFile) -> str:
         return f"**The end of {source}** at event {push.seq:,} pushed the watermark past it: after it, all is late."
     ahead = ""
     if file.ahead_ms is not None and push.event_time_ms is not None:
-        ahead = f" from {words.instant(push.event_time_ms)}, **{words.duration(file.ahead_ms)} ahead** of it"
+        ahead = f" from {words.instant(push.event_time_ms, zone)}, **{words.duration(file.ahead_ms)} ahead** of it"
     content = words.record(push.columns, push.values)
     shown = f": {words.code(content)}" if content else ""
     return f"**Event {push.seq:,} of {source} pushed the watermark past it**: a record{ahead}{shown}."

@@ -21,7 +21,7 @@ def late_records(run: Run, last_seq: int, *, height: int | None = None) -> None:
     key = f"late-{run.run_id}"
     order, offset = order_of(key), offset_of(key)
     page = workspace.store().late.page(run.run_id, EventRange(to_seq=last_seq), order=order, offset=offset, limit=PAGE)
-    table = late_table(page.records, state.event, order)
+    table = late_table(page.records, state.event, order, workspace.store().runs.zone(run.run_id))
 
     def pick(seq: str) -> None:
         open_late_file(run.run_id, int(seq))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from engine.model.zones import Zone
 from storage.event_time.model import LateRecord, RejectedRow
 from storage.wanted import SortOrder
 from ui.components.grid import Cell, Row, Table
@@ -21,9 +22,11 @@ _LATE_SORTS: Final = {
 }
 
 
-def late_table(records: Sequence[LateRecord], event: int | None, order: SortOrder | None = None) -> Table:
-    """One line per late record and operator, what became of it first. order: the sort order."""
-    day = _only_day(records)
+def late_table(
+    records: Sequence[LateRecord], event: int | None, order: SortOrder | None = None, zone: Zone | None = None
+) -> Table:
+    """One line per late record and operator, what became of it first. order: the sort order. zone: of the times."""
+    day = _only_day(records, zone)
     columns: tuple[str, ...] = (
         "outcome",
         "why",
@@ -32,7 +35,7 @@ def late_table(records: Sequence[LateRecord], event: int | None, order: SortOrde
         "in time with a delay of",
         "event",
         "operator",
-        f"event time ({day or 'UTC'})",
+        words.event_time(zone, day),
         "watermark at arrival",
         "record",
     )
@@ -42,12 +45,12 @@ def late_table(records: Sequence[LateRecord], event: int | None, order: SortOrde
                 Cell(outcome_of(late), tone="bad" if late.dropped else "", is_prose=True),
                 Cell(late.reason, is_prose=True),
                 Cell(words.duration(late.lateness_ms) if late.lateness_ms is not None else ""),
-                Cell(window_of(late, day)),
+                Cell(window_of(late, day, zone)),
                 Cell("" if late.needed_delay_ms is None else words.duration(late.needed_delay_ms)),
                 Cell(f"{late.seq:,}", is_number=True),
                 Cell(late.node, is_strong=True),
-                _instant(late.event_time_ms, day),
-                _instant(late.watermark_ms, day),
+                _instant(late.event_time_ms, day, zone),
+                _instant(late.watermark_ms, day, zone),
                 Cell(words.record(late.columns, late.values)),
             ),
             pick=str(late.seq),
@@ -84,15 +87,15 @@ def rejected_table(rows: Sequence[RejectedRow], order: SortOrder | None = None) 
     )
 
 
-def _only_day(records: Sequence[LateRecord]) -> str:
+def _only_day(records: Sequence[LateRecord], zone: Zone | None) -> str:
     """The common date of all shown times, which the cells then omit; empty if there are several dates."""
     moments = [ms for late in records for ms in (late.event_time_ms, late.window_start_ms, late.watermark_ms)]
-    days = {words.instant(ms)[:10] for ms in moments if ms is not None and ms < words.END_MS}
+    days = {words.instant(ms, zone)[:10] for ms in moments if ms is not None and ms < words.END_MS}
     return days.pop() if len(days) == 1 else ""
 
 
-def _instant(ms: int | None, day: str) -> Cell:
-    return Cell(words.clock(ms, day), note=f"{words.instant(ms)} UTC")
+def _instant(ms: int | None, day: str, zone: Zone | None) -> Cell:
+    return Cell(words.clock(ms, day, zone), note=words.moment(ms, zone))
 
 
 def outcome_of(late: LateRecord) -> str:
@@ -100,7 +103,7 @@ def outcome_of(late: LateRecord) -> str:
     return "dropped" if late.dropped else f"late but used: {late.used or 'counted in its other windows'}"
 
 
-def window_of(late: LateRecord, day: str = "") -> str:
+def window_of(late: LateRecord, day: str = "", zone: Zone | None = None) -> str:
     """The first window that was over, and how many more were."""
     more = f" and {late.windows - 1:,} more" if late.windows > 1 else ""
-    return words.window(late.window_start_ms, late.window_end_ms, day) + more
+    return words.window(late.window_start_ms, late.window_end_ms, day, zone) + more

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.model.zones import Zone
 from storage.event_time.future_records import FutureRecord
 from storage.event_time.idle_sources import IdleSource, LaggingSource
 from storage.event_time.model import Timeline
 from ui.shell import words
 
 
-def future_sentence(record: FutureRecord) -> str:
+def future_sentence(record: FutureRecord, zone: Zone | None = None) -> str:
     """The record, its effect on the watermark, and the number of records that it made late. Markdown."""
     where = f"record {record.ordinal:,} of {words.escaped(record.source)}"
     if record.file:
@@ -23,9 +24,9 @@ def future_sentence(record: FutureRecord) -> str:
     others = words.count(record.late, "record")
     content = f"  \n{words.escaped(record.content)}" if record.content else ""
     return (
-        f"**Event {record.seq:,} came from the future:** {where}, at {words.instant(record.event_time_ms)}, advanced "
-        f"the watermark by **{words.duration(record.jump_ms)}** at once, {until}. **{others}** after it would not "
-        f"have been late without it.{content}"
+        f"**Event {record.seq:,} came from the future:** {where}, at {words.moment(record.event_time_ms, zone)}, "
+        f"advanced the watermark by **{words.duration(record.jump_ms)}** at once, {until}. **{others}** after "
+        f"it would not have been late without it.{content}"
     )
 
 
@@ -53,7 +54,7 @@ def lagging_sentences(lagging: Sequence[LaggingSource], timeline: Timeline) -> l
     return sentences
 
 
-def idle_sentence(idle: IdleSource) -> str:
+def idle_sentence(idle: IdleSource, zone: Zone | None = None) -> str:
     """A source that sent nothing for unusually long. Markdown."""
     events = idle.to_seq - idle.from_seq - 1
     since = f"from event {idle.from_seq + 1:,}" + (" on" if idle.is_open else f" to {idle.to_seq - 1:,}")
@@ -65,4 +66,6 @@ def idle_sentence(idle: IdleSource) -> str:
         return f"{text} It was ahead, so it held nothing back."
     if idle.watermark_ms is None:
         return f"{text} It had no watermark yet, so nothing could fire."
-    return f"{text} The combined watermark could not pass {words.instant(idle.watermark_ms)}, where it had stopped."
+    return (
+        f"{text} The combined watermark could not pass {words.moment(idle.watermark_ms, zone)}, where it had stopped."
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from engine.model.zones import Zone
 from storage.event_time.arrivals import Arrival, OperatorTimes, SourceTimes
 from ui.builder.editing import operator_title
 from ui.components.grid import Cell, Row, Table
@@ -13,13 +14,23 @@ from ui.shell import words
 _TONES: Final = {"dropped": "bad", "late but used": "quiet", "out of order": "warn", "in time": "good"}
 
 
-def arrival_table(records: Sequence[Arrival], event: int | None) -> Table:
+def arrival_table(records: Sequence[Arrival], event: int | None, zone: Zone | None = None) -> Table:
     """One line per source event: its number, its event time, its state, and the watermark after it."""
-    columns = ("event", "source", "event time (UTC)", "state", "behind the latest", "watermark after", "record")
-    return Table(columns, [_arrival(record, event) for record in records], frozenset({"event", "behind the latest"}))
+    columns = (
+        "event",
+        "source",
+        words.event_time(zone),
+        "state",
+        "behind the latest",
+        "watermark after",
+        "record",
+    )
+    return Table(
+        columns, [_arrival(record, event, zone) for record in records], frozenset({"event", "behind the latest"})
+    )
 
 
-def _arrival(record: Arrival, event: int | None) -> Row:
+def _arrival(record: Arrival, event: int | None, zone: Zone | None) -> Row:
     text = words.record(record.columns, record.values) or "a watermark"
     what = "end of the source" if record.is_end else text
     behind = 0
@@ -29,10 +40,10 @@ def _arrival(record: Arrival, event: int | None) -> Row:
         (
             Cell(f"{record.seq:,}", is_number=True),
             Cell(record.source, is_strong=True),
-            Cell("" if record.event_time_ms is None else words.instant(record.event_time_ms)),
+            Cell("" if record.event_time_ms is None else words.instant(record.event_time_ms, zone)),
             Cell(record.state or "", tone=_TONES.get(record.state or "", "quiet")),
             Cell(words.duration(behind) if behind else "", is_number=True),
-            Cell(words.instant(record.watermark_ms)),
+            Cell(words.instant(record.watermark_ms, zone)),
             Cell(what),
         ),
         pick=str(record.seq),
@@ -40,7 +51,7 @@ def _arrival(record: Arrival, event: int | None) -> Row:
     )
 
 
-def source_table(sources: Sequence[SourceTimes]) -> Table:
+def source_table(sources: Sequence[SourceTimes], zone: Zone | None = None) -> Table:
     """One line per source."""
     columns = (
         "source",
@@ -62,7 +73,7 @@ def source_table(sources: Sequence[SourceTimes]) -> Table:
                 Cell(f"{each.used:,}", is_number=True),
                 Cell(words.duration(each.disorder_ms), is_number=True),
                 Cell(words.duration(each.ahead_ms) if each.watermark_ms is not None else "", is_number=True),
-                Cell(words.instant(each.watermark_ms)),
+                Cell(words.instant(each.watermark_ms, zone)),
             )
         )
         for each in sources

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from engine.model.zones import Zone
 from storage.event_time.model import Timeline
 from ui.shell import theme, words
 
 
-def watermark_pair_chart(left: Timeline, right: Timeline, names: tuple[str, str]) -> go.Figure:
+def watermark_pair_chart(
+    left: Timeline, right: Timeline, names: tuple[str, str], zone: Zone | None = None
+) -> go.Figure:
     """One step line per run; the second is drawn dashed over the first, so that both are visible if they coincide."""
     chart = theme.figure(320)
     styles = (
@@ -23,11 +26,11 @@ def watermark_pair_chart(left: Timeline, right: Timeline, names: tuple[str, str]
         last = max(timeline.to_seq, steps[-1][0])
         chart.add_scatter(
             x=[*(seq for seq, _ in steps), last],
-            y=[words.instant(mark).replace(" ", "T") for _, mark in [*steps, steps[-1]]],
+            y=[words.instant(mark, zone)[: words.LOCAL].replace(" ", "T") for _, mark in [*steps, steps[-1]]],
             mode="lines",
             line={"shape": "hv", **style},
             name=name,
         )
     chart.update_xaxes(title="arrival order (event number)", tickformat=",d")
-    chart.update_yaxes(title="watermark (UTC)")
+    chart.update_yaxes(title=f"watermark ({words.zone_name(zone)})")
     return chart

@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from engine.errors import NotReplayable, StudioError
+from engine.model.zones import Zone
 from storage.event_time.expired_records import ExpiredRecord
 from storage.event_time.held_states import HeldState
 from storage.model import Run
@@ -49,13 +50,13 @@ def expired_part(run: Run, states: Sequence[HeldState]) -> None:
     _file(run, state.event)
     met = words.count(page.total, "record")
     st.markdown(f"**{met} met expired state**: what was known of their key was gone when they came.")
-    table = _table(page.records, order)
+    table = _table(page.records, order, workspace.store().runs.zone(run.run_id))
     label = "Records that met expired state"
     with sorted_page(label, key, table, page.total, "records", 380, on_pick=lambda seq: move_to(int(seq))):
         pass
 
 
-def _table(records: Sequence[ExpiredRecord], order: SortOrder | None) -> Table:
+def _table(records: Sequence[ExpiredRecord], order: SortOrder | None, zone: Zone | None) -> Table:
     columns = ("event", "operator", "expired", "last written", "went at", "too late by", "record")
     rows = [
         Row(
@@ -63,8 +64,8 @@ def _table(records: Sequence[ExpiredRecord], order: SortOrder | None) -> Table:
                 Cell(f"{each.seq:,}", is_number=True),
                 Cell(each.node, is_strong=True),
                 Cell(of_kind(each.entries, each.kinds)),
-                Cell(words.instant(each.written_ms)),
-                Cell(words.instant(each.expired_ms)),
+                Cell(words.instant(each.written_ms, zone), note=words.moment(each.written_ms, zone)),
+                Cell(words.instant(each.expired_ms, zone), note=words.moment(each.expired_ms, zone)),
                 Cell(words.duration(each.now_ms - each.expired_ms), is_number=True),
                 Cell(words.record(each.columns, each.values)),
             ),
@@ -102,13 +103,14 @@ def _file(run: Run, event: int | None) -> None:
 
 def _sentences(run: Run, record: ExpiredRecord) -> Iterator[str]:
     """Markdown."""
+    zone = workspace.store().runs.zone(run.run_id)
     entries = words.escaped(of_kind(record.entries, record.kinds))
-    yield f"**{entries}** of its key had expired, last written at {words.instant(record.written_ms)}."
+    yield f"**{entries}** of its key had expired, last written at {words.moment(record.written_ms, zone)}."
     late = words.duration(record.now_ms - record.expired_ms)
     yield (
-        f"**The TTL ran out** at {words.instant(record.expired_ms)}, "
+        f"**The TTL ran out** at {words.instant(record.expired_ms, zone)}, "
         f"{words.duration(record.expired_ms - record.written_ms)} later; the clock stood at "
-        f"{words.instant(record.now_ms)}: **{late} too late**."
+        f"{words.instant(record.now_ms, zone)}: **{late} too late**."
     )
     below = workspace.store().runs.stored(run.run_id).below(record.node)
     if below:

@@ -7,6 +7,7 @@ from typing import Final
 
 import plotly.graph_objects as go
 
+from engine.model.zones import Zone
 from storage.event_time.held_states import HeldPoint, HeldState
 from ui.components.held.held_table import held_in_words
 from ui.shell import theme, words
@@ -18,12 +19,12 @@ MEASURES: Final = (ENTRIES, KEYS, BYTES)
 _DASHES: Final = ("solid", "dash", "dot")
 
 
-def held_chart(state: HeldState, measure: str, *, over_time: bool) -> go.Figure:
-    """The state over events, or over the recorded clock. measure: one of MEASURES."""
+def held_chart(state: HeldState, measure: str, *, over_time: bool, zone: Zone | None = None) -> go.Figure:
+    """The state over events, or over the recorded clock. measure: one of MEASURES. zone: of the clock."""
     chart = theme.figure(320)
     points = [point for point in state.points if not over_time or point.clock_ms is not None]
-    xs = [_moment(point.clock_ms) if over_time else point.seq for point in points]
-    hover = [_words_of(point) for point in points]
+    xs = [_moment(point.clock_ms, zone) if over_time else point.seq for point in points]
+    hover = [_words_of(point, zone) for point in points]
     if measure == KEYS:
         chart.add_scatter(
             x=xs, y=[point.keys for point in points], name="keys", **_area(0), text=hover, hovertemplate=_HOVER
@@ -38,7 +39,7 @@ def held_chart(state: HeldState, measure: str, *, over_time: bool) -> go.Figure:
             chart.add_scatter(
                 x=xs, y=ys, name="if nothing had expired", mode="lines", line=line, text=hover, hovertemplate=_HOVER
             )
-    chart.update_xaxes(title="recorded clock (UTC)" if over_time else "event")
+    chart.update_xaxes(title=f"recorded clock ({words.zone_name(zone)})" if over_time else "event")
     chart.update_yaxes(title=measure, rangemode="tozero", tickformat=",d" if measure != BYTES else "~s")
     return chart
 
@@ -63,12 +64,15 @@ def _of_all(point: HeldPoint, measure: str) -> float:
     return number if measure == ENTRIES or not point.total else point.size * number / point.total
 
 
-def _words_of(point: HeldPoint) -> str:
-    time = f", {words.instant(point.clock_ms)}" if point.clock_ms is not None else ""
+def _words_of(point: HeldPoint, zone: Zone | None) -> str:
+    time = f", {words.instant(point.clock_ms, zone)}" if point.clock_ms is not None else ""
     gone = f"<br>{point.expired:,} expired so far" if point.expired else ""
     held = words.in_chart(held_in_words(point.entries))
     return f"event {point.seq:,}{time}<br>{held} of {words.count(point.keys, 'key')}{gone}"
 
 
-def _moment(ms: int | None) -> datetime | None:
-    return None if ms is None else datetime.fromtimestamp(ms / 1000, UTC).replace(tzinfo=None)
+def _moment(ms: int | None, zone: Zone | None) -> datetime | None:
+    if ms is None:
+        return None
+    at = datetime.fromtimestamp(ms / 1000, UTC)
+    return (at if zone is None else zone.shown(at)).replace(tzinfo=None)

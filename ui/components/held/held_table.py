@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from engine.model.zones import Zone
 from storage.event_time.held_states import HeldState, LargeKey
 from ui.components.grid import Cell, Row, Table
 from ui.shell import words
@@ -39,12 +40,12 @@ def held_table(states: Sequence[HeldState], chosen: str, freed: Mapping[str, str
     return Table(columns, rows, frozenset({"keys", "size", "most so far", "expired", "grows per hour"}))
 
 
-def growth_sentences(state: HeldState) -> Iterator[str]:
+def growth_sentences(state: HeldState, zone: Zone | None = None) -> Iterator[str]:
     """What the growth of a state means in a day and in a month, in Markdown."""
     rate, free = state.growth_per_hour(), state.growth_per_hour(with_expired=True)
     last = state.last
     if rate is None or free is None:
-        yield _still(state)
+        yield _still(state, zone)
         return
     entry = last.size / last.total if last.total else 0.0
     if last.expired:
@@ -66,7 +67,7 @@ def growth_sentences(state: HeldState) -> Iterator[str]:
         yield "It did not grow in the second half of this run."
 
 
-def _still(state: HeldState) -> str:
+def _still(state: HeldState, zone: Zone | None) -> str:
     """Why its growth is not known, in Markdown: the clock is not ahead of where it was in the middle of the run."""
     stood = "The recorded clock stood still"
     unknown = "how fast the state grows is not known"
@@ -75,9 +76,9 @@ def _still(state: HeldState) -> str:
         return f"{stood} (no source has an event time): {unknown}."
     since = next(point for point in state.points if point.clock_ms == last_ms)
     return (
-        f"**{stood} after event {since.seq:,}**, at {words.instant(last_ms)}: {unknown}. It is the largest event time "
-        "so far, so sources that are read one after the other move it only once. Where they are merged by event time, "
-        "it moves all the time."
+        f"**{stood} after event {since.seq:,}**, at {words.moment(last_ms, zone)}: {unknown}. It is the largest "
+        "event time so far, so sources that are read one after the other move it only once. Where they are merged by "
+        "event time, it moves all the time."
     )
 
 

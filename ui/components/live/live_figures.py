@@ -49,7 +49,8 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
             height="stretch",
         )
         if _has_event_time(store, run):
-            _time_figures(run, store.current_watermarks.of(run.run_id) if run.last_seq else None)
+            mark = store.current_watermarks.of(run.run_id) if run.last_seq else None
+            _time_figures(run, words.instant(mark, store.runs.zone(run.run_id)), _behind(mark))
     if progress is None:
         return
     st.caption(_STATES.get(progress.state, progress.state))
@@ -79,11 +80,11 @@ def _has_event_time(store: Store, run: Run) -> bool:
     return not stored.is_begun or bool(stored.timed_sources)
 
 
-def _time_figures(run: Run, mark: int | None) -> None:
+def _time_figures(run: Run, mark: str, behind: str | None) -> None:
     st.metric(
         "Watermark",
-        words.instant(mark),
-        _behind(mark),
+        mark,
+        behind,
         delta_color="off",
         delta_arrow="off",
         border=True,

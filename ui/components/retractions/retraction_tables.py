@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from engine.model.zones import Zone
 from storage.changelogs.model import Amplification, Cancelled, RetractedKey, RetractedSecond
 from storage.model import Edge, NodeCounters
 from ui.builder.editing import operator_title
@@ -60,14 +61,16 @@ def keys_table(edge: Edge, keys: Sequence[RetractedKey]) -> Table:
     return Table([*shown, "retractions", "of records"], rows, number_columns_of(edge) | {"retractions", "of records"})
 
 
-def seconds_table(seconds: Sequence[RetractedSecond]) -> Table:
+def seconds_table(seconds: Sequence[RetractedSecond], zone: Zone | None = None) -> Table:
     """The seconds of event time whose events caused the most retractions on the edge."""
-    days = {words.instant(each.start_ms)[:10] for each in seconds}
+    days = {words.instant(each.start_ms, zone)[:10] for each in seconds}
     day = days.pop() if len(days) == 1 else ""
     rows = [
         Row(
             (
-                Cell(words.clock(each.start_ms, day).removesuffix(".000"), note=f"{words.instant(each.start_ms)} UTC"),
+                Cell(
+                    words.clock(each.start_ms, day, zone).removesuffix(".000"), note=words.moment(each.start_ms, zone)
+                ),
                 Cell(f"{each.taken_back:,}", is_number=True, is_strong=True),
                 Cell(f"{each.updates_before:,}", is_number=True),
                 Cell(f"{each.deletes:,}", is_number=True),
@@ -75,7 +78,7 @@ def seconds_table(seconds: Sequence[RetractedSecond]) -> Table:
         )
         for each in seconds
     ]
-    columns = (f"second ({day or 'UTC'})", "retractions", "by -U", "by -D")
+    columns = (words.event_time(zone, day, "second"), "retractions", "by -U", "by -D")
     return Table(columns, rows, frozenset(columns[1:]))
 
 

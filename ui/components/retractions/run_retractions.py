@@ -44,7 +44,11 @@ def run_retractions(run: Run, edge: Edge) -> None:
         seconds = flows.seconds(run.run_id, edge.node, edge.port)
         st.caption("The seconds of event time with the most retractions")
         if seconds:
-            grid(seconds_table(seconds), key="retracted-seconds", label="Seconds")
+            grid(
+                seconds_table(seconds, workspace.store().runs.zone(run.run_id)),
+                key="retracted-seconds",
+                label="Seconds",
+            )
         else:
             st.caption("The events that caused retractions have no event time.")
     _cancelled(run, edge)

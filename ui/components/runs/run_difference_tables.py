@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.model.changelog import RowKind
+from engine.model.zones import Zone
 from storage.changelogs.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair
 from storage.model import NodeCounters, Record
 from ui.components.grid import Cell, Row, Table
@@ -55,32 +56,34 @@ def _numbers(counters: NodeCounters) -> list[int | None]:
     ]
 
 
-def time_table(pairs: Sequence[TimePair], left: str, right: str) -> Table:
+def time_table(pairs: Sequence[TimePair], left: str, right: str, zone: Zone | None = None) -> Table:
     """One line per watermark and number of windows."""
     rows = []
     for pair in pairs:
         is_time = pair.what == "last watermark"
-        cells = [_number(value, is_time, pair.left != pair.right) for value in (pair.left, pair.right)]
+        cells = [_number(value, is_time, pair.left != pair.right, zone) for value in (pair.left, pair.right)]
         rows.append(Row((Cell(pair.name, is_strong=True), Cell(pair.what), *cells)))
     return Table(("source or operator", "what", left, right), rows, frozenset({left, right}))
 
 
-def _number(value: float | None, is_time: bool, changed: bool) -> Cell:
+def _number(value: float | None, is_time: bool, changed: bool, zone: Zone | None) -> Cell:
     if value is None:
         return Cell("none", tone="quiet")
-    text = words.instant(int(value)) if is_time else f"{value:,}"
+    text = words.instant(int(value), zone) if is_time else f"{value:,}"
     return Cell(text, is_number=True, is_changed=changed)
 
 
-def late_pairs_table(pairs: Sequence[LatePair], left: str, right: str, event: int | None) -> Table:
+def late_pairs_table(
+    pairs: Sequence[LatePair], left: str, right: str, event: int | None, zone: Zone | None = None
+) -> Table:
     """One line per record that was late in one of them only, or dropped in one and used in the other."""
     rows = [
         Row(
             (
                 _event_of(pair),
                 Cell(pair.node, is_strong=True),
-                Cell(words.instant(pair.event_time_ms)),
-                Cell(words.window(pair.window_start_ms, pair.window_end_ms)),
+                Cell(words.instant(pair.event_time_ms, zone)),
+                Cell(words.window(pair.window_start_ms, pair.window_end_ms, zone=zone)),
                 _outcome(pair.left_dropped, pair.left_ms),
                 _outcome(pair.right_dropped, pair.right_ms),
             ),
@@ -89,7 +92,11 @@ def late_pairs_table(pairs: Sequence[LatePair], left: str, right: str, event: in
         )
         for pair in pairs
     ]
-    return Table(("event", "operator", "event time (UTC)", "window", left, right), rows, frozenset({"event"}))
+    return Table(
+        ("event", "operator", words.event_time(zone), "window", left, right),
+        rows,
+        frozenset({"event"}),
+    )
 
 
 def _event_of(pair: LatePair) -> Cell:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from engine.contract.state_in_words import Description, StateTable
+from engine.model.zones import Zone
 from engine.replay import Going
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.held.held_table import of_kind
@@ -20,7 +21,7 @@ _SHOWN: Final = 50
 _NARROW: Final = 3
 
 
-def key_state(snapshot: KeyState, *, name: str) -> bool:
+def key_state(snapshot: KeyState, *, name: str, zone: Zone | None = None) -> bool:
     """Draw the state with the event's changes marked. name: of the key. True if the user asks to replay all records."""
     replayed = snapshot.now
     wants_all = False
@@ -35,7 +36,7 @@ def key_state(snapshot: KeyState, *, name: str) -> bool:
     if not replayed.state:
         st.caption("No state is kept for this key.")
     if replayed.goes:
-        st.markdown("\n".join(f"- {sentence}" for sentence in going_sentences(replayed.goes, replayed.now_ms)))
+        st.markdown("\n".join(f"- {sentence}" for sentence in going_sentences(replayed.goes, replayed.now_ms, zone)))
     with _faded(left_of(replayed.goes, replayed.now_ms), name):
         for row in _rows(replayed.state):
             for place, table in zip(st.columns(len(row)) if len(row) > 1 else [st.container()], row, strict=True):
@@ -53,22 +54,26 @@ def left_of(goes: Sequence[Going], now_ms: int) -> float:
     return max((min(1.0, max(0.0, (each.expires_ms - now_ms) / each.ttl_ms)) for each in goes), default=1.0)
 
 
-def going_sentences(goes: Sequence[Going], now_ms: int) -> Iterator[str]:
+def going_sentences(goes: Sequence[Going], now_ms: int, zone: Zone | None = None) -> Iterator[str]:
     """When the entries of each kind go, or went, in Markdown."""
+
+    def at(ms: int) -> str:
+        return words.moment(ms, zone)
+
     for kind in dict.fromkeys(each.kind for each in goes):
         own = [each for each in goes if each.kind == kind]
         gone = [each for each in own if each.expires_ms <= now_ms]
         if gone:
             last = max(each.expires_ms for each in gone)
             what = of_kind(sum(each.number for each in gone), kind)
-            yield f"**{what}** expired, by {words.instant(last)}: the next record of this key finds nothing of that."
+            yield f"**{what}** expired, by {at(last)}: the next record of this key finds nothing of that."
         waiting = sorted(each.expires_ms for each in own if each.expires_ms > now_ms)
         if waiting:
             what = of_kind(sum(each.number for each in own if each.expires_ms > now_ms), kind)
             first, last = waiting[0], waiting[-1]
-            until = f" to {words.instant(last)}" if last > first else ""
+            until = f" to {at(last)}" if last > first else ""
             yield (
-                f"**{what}** left, until {words.instant(first)}{until}: it goes in {words.duration(first - now_ms)}"
+                f"**{what}** left, until {at(first)}{until}: it goes in {words.duration(first - now_ms)}"
                 f"{f' to {words.duration(last - now_ms)}' if last > first else ''}, unless it is written before."
             )
 

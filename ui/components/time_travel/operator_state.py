@@ -86,7 +86,7 @@ def _one(run: Run, node: KeyedNode, key: Key, event: int) -> None:
             snapshot = state_of(store, run.run_id, node, key, event, spark, most)
         if snapshot is None:
             st.caption("No record of this key has arrived yet.")
-        elif key_state(snapshot, name=f"{node.plan.id} {label}"):
+        elif key_state(snapshot, name=f"{node.plan.id} {label}", zone=store.runs.zone(run.run_id)):
             st.session_state[_ALL] = identity
             st.rerun()
 

@@ -14,7 +14,7 @@ from storage.model import CascadeRecord, Run
 from ui.builder.editing import edge_key, operator_class
 from ui.builder.picture import catalog, colors, document, hint
 from ui.components.builder.canvas import component
-from ui.components.changelog.record_list import in_one_line, in_zone
+from ui.components.changelog.record_list import in_one_line
 from ui.components.event_time.late_link import open_late_file
 from ui.shell import words
 from ui.shell.guard import guarded
@@ -128,7 +128,7 @@ def _edges(pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -
 
 
 def _record(entry: CascadeRecord) -> Shape:
-    text = ", ".join(words.value(value) for value in in_zone(entry.edge, entry.record.values))
+    text = ", ".join(words.value(value) for value in entry.edge.shown(entry.record.values))
     title = in_one_line(entry.edge, entry.record)
     return {"kind": entry.record.kind.symbol, "text": text[:_LONGEST], "title": title}
 
