@@ -19,8 +19,9 @@ from storage import default_path  # noqa: E402
 from ui.access import oidc, posted_rows  # noqa: E402
 from ui.access.front_door import LOOPBACK, FrontDoor, is_loopback, warning_of  # noqa: E402
 from ui.access.login import Door  # noqa: E402
-from ui.access.own_address import OwnAddress  # noqa: E402
+from ui.access.page_head import PageHead  # noqa: E402
 from ui.access.serving import CannotServe, serving, serving_of, start_serving  # noqa: E402
+from ui.shell.ahead import load_ahead  # noqa: E402
 from ui.shell.overtaken import draw_the_open_page  # noqa: E402
 
 
@@ -50,6 +51,7 @@ draw_the_open_page()
 @asynccontextmanager
 async def _while_it_serves(_: App) -> AsyncIterator[None]:
     """End the runs with the server: its signal ends the process before Python's exit handlers run."""
+    load_ahead()
     yield
     # Here, so that the server answers before all of the engine is loaded.
     from ui.runs import manager
@@ -69,6 +71,6 @@ app = App(
             changing=[oidc.log_out_path()],
         ),
         Middleware(Door, serving=serving()),
-        Middleware(OwnAddress, base=config.get_option("server.baseUrlPath")),
+        Middleware(PageHead, base=config.get_option("server.baseUrlPath")),
     ],
 )

@@ -1,11 +1,14 @@
-"""The page is told its server's address, whatever page it is; other answers stay as they are."""
+"""Each page is told its server's address and the library of its charts; other answers stay as they are."""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
-from ui.access.own_address import OwnAddress
+import streamlit
+
+from ui.access.page_head import PageHead, charts_library
 
 PAGE = b"<!doctype html><head><title>Studio</title></head>"
 
@@ -29,22 +32,32 @@ def answered(body: bytes, kind: str = "text/html; charset=utf-8", *, accept: str
 
     headers = [(b"accept", accept.encode()), (b"accept-encoding", b"gzip")]
     scope = {"type": "http", "method": "GET", "path": "/build", "headers": headers}
-    asyncio.run(OwnAddress(app, base)(scope, receive, send))
+    asyncio.run(PageHead(app, base)(scope, receive, send))
     start, *parts = sent
     return dict(start["headers"]), b"".join(part["body"] for part in parts), asked[0]
 
 
 def test_a_page_begins_with_the_address() -> None:
     headers, body, asked = answered(PAGE)
-    assert body == PAGE.replace(
-        b"<head>", b'<head><script>window.__streamlit = { BACKEND_BASE_URL: location.origin + "/" }</script>'
+    assert body.startswith(
+        b'<!doctype html><head><script>\nwindow.__streamlit = { BACKEND_BASE_URL: location.origin + "/" }'
     )
+    assert body.endswith(b"</script><title>Studio</title></head>")
     assert int(headers[b"content-length"]) == len(body)
     assert b"accept-encoding" not in asked
 
 
 def test_the_path_below_which_the_app_is_served_belongs_to_it() -> None:
-    assert b'location.origin + "/studio"' in answered(PAGE, base="/studio/")[1]
+    body = answered(PAGE, base="/studio/")[1].decode()
+    assert 'location.origin + "/studio"' in body
+    (library,) = charts_library()
+    assert f'rel="modulepreload" crossorigin fetchpriority="low" href="/studio/{library}"' in body
+    assert f'import("/studio/{library}")' in body
+
+
+def test_the_library_of_the_charts_is_a_file_of_streamlit() -> None:
+    (library,) = charts_library()
+    assert (Path(streamlit.__file__).parent / "static" / library).stat().st_size > 1_000_000
 
 
 def test_files_stay_as_they_are() -> None:
