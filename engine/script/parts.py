@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import StudioError, unknown_name
-from engine.model.options import goes_by_arrival
+from engine.model.options import expires, goes_by_arrival
 from engine.model.types import quote
 from engine.script.failures import Failure, at_statement, unread
 from engine.script.node_ids import node_id_of
@@ -16,16 +16,19 @@ from engine.script.python_functions import FunctionDdl
 from engine.script.recorded_clock import (
     OPTION,
     START_MS,
+    Arrival,
     asks_for_clock,
     in_words,
     instant,
     proctimes_of,
     told,
     with_clock,
+    with_now,
 )
 from engine.script.statements import Statement
 from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr
+from engine.sql.clauses.clock_readings import marked
 from engine.sql.rejected import NoClock, SqlRejected
 
 
@@ -77,6 +80,12 @@ class Parts:
         """Give values to the processing times that a query reads. False if they have them, or this is another error."""
         if not isinstance(error, NoClock):
             return False
+        if error.for_queries:
+            (name,) = (name for name in self.tables if node_id_of(name) == error.table)
+            arrival = self.arrival(name)
+            assert arrival is not None, "its table tells when rows arrived"
+            self.tables[name] = with_now(self.tables[name], arrival, self.clock_ms)
+            return True
         without = [name for name, table in self.tables.items() if proctimes_of(table)]
         wanted = [name for name in without if not error.table or node_id_of(name) == error.table]
         for name in wanted:
@@ -90,17 +99,25 @@ class Parts:
         """A query with what the recorded clock tells."""
         if not asks_for_clock(query, proctime=self.is_clock_read):
             return query
-        note = f"CURRENT_TIMESTAMP and the like are {in_words(self.clock_ms)}; SET '{OPTION}' takes another time."
+        note = (
+            "CURRENT_TIMESTAMP and the like are the time at which a row arrived, if its table tells that; behind "
+            f"joins, groups and ranks, and elsewhere, {in_words(self.clock_ms)}; SET '{OPTION}' takes another time."
+        )
         self.warnings.append(note)
-        return told(query, instant(self.clock_ms), proctime=self.is_clock_read)
+        return told(query, marked(instant(self.clock_ms)), proctime=self.is_clock_read)
+
+    def arrival(self, name: str, *, for_windows: bool = False) -> Arrival | None:
+        """What tells when the rows of a table arrived. Without a clock only windows of processing time need it."""
+        if not for_windows and not expires(self.options):
+            return None
+        table, has_rows = self.tables[name], name in self.rows or name in self.targets
+        arrives_by = table.statement.directives.get("arrived") if goes_by_arrival(self.options) else None
+        return Arrival.of(table, has_rows=has_rows, arrives_by=arrives_by)
 
     def set_clock(self, name: str, *, for_windows: bool) -> None:
         """Give values to the processing times of a table, and to CURRENT_TIMESTAMP in its computed columns."""
-        has_rows, table = name in self.rows or name in self.targets, self.tables[name]
-        arrives_by = table.statement.directives.get("arrived") if goes_by_arrival(self.options) else None
-        self.tables[name] = with_clock(
-            table, self.clock_ms, has_rows=has_rows, for_windows=for_windows, arrives_by=arrives_by
-        )
+        arrival = self.arrival(name, for_windows=for_windows)
+        self.tables[name] = with_clock(self.tables[name], arrival, self.clock_ms, for_windows=for_windows)
 
     def leave_out(self, failure: Failure) -> None:
         """Go on without a statement. Raises its error if that was left out before, so that reading ends."""

@@ -279,7 +279,8 @@ class Tables(Mapping[str, Table]):
         hidden = (
             ddl.hidden if has_own_rowtime(ddl) else (*ddl.hidden, *(each for each in made.columns if each == ROWTIME))
         )
-        return Table(made.node, made.columns, made.proctime, ddl.rows, hidden, ddl.clocked)
+        tells_arrival = self._parts.arrival(name) is not None
+        return Table(made.node, made.columns, made.proctime, ddl.rows, hidden, ddl.clocked, tells_arrival)
 
     def __contains__(self, name: object) -> bool:
         return name in self._made or name in self._parts.tables or name in self._parts.unread

@@ -5,12 +5,13 @@ time. Where nothing tells when rows arrived, the clock stands still at what the 
 
     SET 'studio.clock' = '2024-01-01 00:00:00';
 
-A processing time stays the order of arrival, without a value, where no query needs one.
+A processing time stays the order of arrival, without a value, where no query needs one. What a query reads of the clock
+is told by `engine.sql.clauses.clock_readings`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -21,6 +22,7 @@ from engine.model.schema import Column
 from engine.model.types import TIMESTAMP
 from engine.script.tables import Computed, Metadata, TableDdl, Watermark
 from engine.sql.algebra import Expr
+from engine.sql.clauses.clock_readings import NOW
 from engine.sql.dialect import Flink
 from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.rejected import SqlRejected
@@ -99,39 +101,18 @@ def has_own_rowtime(table: TableDdl) -> bool:
     return any(token.text == ROWTIME for token in table.statement.tokens)
 
 
-def with_clock(
-    table: TableDdl, ms: int, *, has_rows: bool, for_windows: bool, arrives_by: str | None = None
-) -> TableDdl:
+def with_clock(table: TableDdl, arrival: Arrival | None, ms: int, *, for_windows: bool) -> TableDdl:
     """The table with values of its processing times, and of CURRENT_TIMESTAMP in its computed columns.
 
-    ms: where nothing tells the time of a row. has_rows: its rows are those of the script. for_windows: the processing
-    time takes the place of an event time, even of a declared one. arrives_by: the column by which the clock of the
-    pipeline goes, if it goes by times of arrival.
+    arrival: of its rows. ms: where nothing tells it. for_windows: the processing time takes the place of an event time,
+    even of a declared one.
     """
     times = proctimes_of(table)
     name = times[0] if times else free_name("clock", table.order)
     mark, now = table.watermark, instant(ms)
-    types = {column.name: column.type for column in table.columns}
-    if arrives_by in types:
-        why = f"in their arrival column {arrives_by}"
-        now = exp.column(arrives_by, quoted=True)
-        now = instant(now) if types[arrives_by].is_number else _cast(now, "TIMESTAMP_LTZ(3)")
-    elif not has_rows and table.connector in _GENERATORS:
-        why = "at which its generator makes them"
-        table = replace(table, columns=(*table.columns, Column(name, TIMESTAMP)), start_ms=ms)
-        if table.connector == "faker":
-            made = {f"fields.{name}.expression": "#{date.future '0','SECONDS'}"}
-            table = replace(table, options={**table.options, **made})
-        now = exp.column(name, quoted=True)
-    elif not has_rows and table.connector in _TOPICS:
-        why = "of their messages"
-        table = replace(table, metadata=(*table.metadata, Metadata(name, TIMESTAMP, "timestamp", True)))
-        now = exp.column(name, quoted=True)
-    elif mark is not None and mark.column in [column.name for column in table.columns]:
-        why = f"in their event time {mark.column}"
-        now = _cast(exp.column(mark.column, quoted=True), "TIMESTAMP_LTZ(3)")
-    else:
-        why = f"{in_words(ms)}, as nothing tells when they arrived; SET '{OPTION}' takes another time"
+    why = f"{in_words(ms)}, as nothing tells when they arrived; SET '{OPTION}' takes another time"
+    if arrival is not None:
+        table, now, why = arrival.named(table, name, ms)
     is_column = isinstance(now, exp.Column)
     computed = [
         replace(column, value=now if column.name in times else told(column.value, now))
@@ -140,9 +121,68 @@ def with_clock(
     ]
     if times and (mark is None or for_windows):
         table = replace(table, watermark=Watermark(name, _LATE_BY_MS if mark is None else mark.delay_ms))
-    note = f"{table.name}: the clock of its rows is the time {why}."
     clocked = (*table.clocked, *times)
-    return replace(table, computed=tuple(computed), clocked=clocked, warnings=(*table.warnings, note))
+    return _noted(replace(table, computed=tuple(computed), clocked=clocked), why)
+
+
+def with_now(table: TableDdl, arrival: Arrival, ms: int) -> TableDdl:
+    """The table with the column of its rows' times of arrival that queries read. ms: where a generator starts."""
+    made, now, why = arrival.named(table, NOW, ms)
+    is_made = isinstance(now, exp.Column) and now.name == NOW
+    computed = made.computed if is_made else (*made.computed, Computed(NOW, now))
+    return _noted(replace(made, computed=computed, order=(*made.order, NOW), hidden=(*made.hidden, NOW)), why)
+
+
+def _noted(table: TableDdl, why: str) -> TableDdl:
+    note = f"{table.name}: the clock of its rows is the time {why}."
+    return table if note in table.warnings else replace(table, warnings=(*table.warnings, note))
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What tells when the rows of a table arrived. now: an expression over its columns; None: a column to be made."""
+
+    why: str
+    now: Expr | None = None
+
+    @classmethod
+    def of(cls, table: TableDdl, *, has_rows: bool, arrives_by: str | None = None) -> Arrival | None:
+        """That of a table; None if nothing tells. has_rows: its rows are those of the script.
+
+        arrives_by: the column by which the clock of the pipeline goes, if it goes by times of arrival.
+        """
+        types = {column.name: column.type for column in table.columns}
+        if arrives_by in types:
+            given = exp.column(arrives_by, quoted=True)
+            now = instant(given) if types[arrives_by].is_number else _cast(given, "TIMESTAMP_LTZ(3)")
+            return cls(f"in their arrival column {arrives_by}", now)
+        if not has_rows and table.connector in _GENERATORS:
+            return cls("at which its generator makes them")
+        if not has_rows and table.connector in _TOPICS:
+            return cls("of their messages")
+        mark = table.watermark
+        if mark is None:
+            return None
+        timeless = (column for column in table.computed if not asks_for_clock(column.value, proctime=True))
+        computed = {column.name: column.value for column in timeless}
+        if mark.column not in types and mark.column not in computed:
+            return None
+        # A computed column cannot name another one.
+        time = computed.get(mark.column, exp.column(mark.column, quoted=True))
+        return cls(f"in their event time {mark.column}", _cast(time, "TIMESTAMP_LTZ(3)"))
+
+    def named(self, table: TableDdl, name: str, ms: int) -> tuple[TableDdl, Expr, str]:
+        """The table with a column of this name if one is to be made, the time as an expression, and why it is that."""
+        if self.now is not None:
+            return table, self.now, self.why
+        if table.connector in _GENERATORS:
+            table = replace(table, columns=(*table.columns, Column(name, TIMESTAMP)), start_ms=ms)
+            if table.connector == "faker":
+                made = {f"fields.{name}.expression": "#{date.future '0','SECONDS'}"}
+                table = replace(table, options={**table.options, **made})
+        else:
+            table = replace(table, metadata=(*table.metadata, Metadata(name, TIMESTAMP, "timestamp", True)))
+        return table, exp.column(name, quoted=True), self.why
 
 
 def _reads(node: Expr, proctime: bool) -> bool:

@@ -49,7 +49,8 @@ class Table:
     """A table that a query can name: a source node and its columns. proctime: columns that represent the arrival order.
 
     rows: the columns with ROW values, with their types. hidden: the columns that `*` does not have. clocked: the
-    processing times that have the values of the recorded clock; they are among the columns.
+    processing times that have the values of the recorded clock; they are among the columns. tells_arrival: whether its
+    rows can have a column with the times at which they arrived.
     """
 
     node: Node
@@ -58,6 +59,7 @@ class Table:
     rows: tuple[tuple[str, Type], ...] = ()
     hidden: tuple[str, ...] = ()
     clocked: tuple[str, ...] = ()
+    tells_arrival: bool = False
 
     @property
     def name(self) -> str:

@@ -20,13 +20,23 @@ class SqlRejected(StudioError):
 class NoClock(SqlRejected):
     """A processing time is read, or windows are over it, and it has no values.
 
-    table: the node of its table, if that is known. for_windows: whether windows are over it.
+    table: the node of its table, if that is known. for_windows: whether windows are over it. for_queries: whether a
+    query reads the clock by another name.
     """
 
-    def __init__(self, sentence: str, at: exp.Expr | None, table: str = "", *, for_windows: bool = False) -> None:
+    def __init__(
+        self,
+        sentence: str,
+        at: exp.Expr | None,
+        table: str = "",
+        *,
+        for_windows: bool = False,
+        for_queries: bool = False,
+    ) -> None:
         super().__init__(sentence, at)
         self.table = table
         self.for_windows = for_windows
+        self.for_queries = for_queries
 
 
 def place_of(at: exp.Expr | None) -> tuple[int, int]:

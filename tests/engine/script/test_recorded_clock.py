@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.engine.script.scripts import read, refusals
+from tests.engine.script.scripts import content, read, refusals, written
 from tests.golden.trace import run_locally, run_pipeline
 
 if TYPE_CHECKING:
@@ -76,6 +76,109 @@ def test_where_the_clock_goes_by_an_arrival_column_processing_time_does_too(type
     windows = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(p), INTERVAL '3' SECOND))"
     counted = f"SELECT window_start, COUNT(*) AS n FROM {windows} GROUP BY window_start, window_end;"
     assert [(start[17:19], n) for start, n in result(made + counted, spark)] == [("00", "2"), ("03", "1")]
+
+
+TIMED = """
+SET 'changelog-studio.clock' = '{clock}';
+{arrived}
+CREATE TABLE t (
+  k STRING, n INT, came BIGINT, ts AS TO_TIMESTAMP_LTZ(n * 1000, 3), p AS PROCTIME(), WATERMARK FOR ts AS ts
+) WITH ('connector' = 'kafka');
+INSERT INTO t VALUES ('a', 10, 61000), ('b', 7, 62000), ('a', 12, 75000);
+CREATE TABLE d (k STRING, x INT) WITH ('connector' = 'jdbc');
+INSERT INTO d VALUES ('a', 1), ('b', 2);
+CREATE VIEW v AS SELECT k, n FROM t WHERE n > 0;
+"""
+EVENT, ARRIVED, SET_ = "10 07 12", "01 02 15", "00 00 00"
+
+
+def timed(clock: str) -> str:
+    return TIMED.format(clock=clock, arrived='-- studio.arrived: "came"' if clock == "ARRIVAL_COLUMN" else "")
+
+
+@pytest.mark.parametrize(
+    ("clock", "seconds"), [("AUTO", EVENT), ("EVENT_TIME", EVENT), ("ARRIVAL_COLUMN", ARRIVED), ("NONE", SET_)]
+)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT NOW() AS c FROM t",
+        "SELECT CURRENT_TIMESTAMP AS c, k FROM t WHERE k <> 'c'",
+        "SELECT LOCALTIMESTAMP AS c FROM t",
+        "SELECT PROCTIME() AS c FROM t",
+        "SELECT FROM_UNIXTIME(UNIX_TIMESTAMP()) AS c FROM t",
+        "SELECT CURRENT_ROW_TIMESTAMP() AS c, * FROM v",
+        "SELECT c FROM (SELECT n, NOW() AS c FROM (SELECT n + 1 AS n FROM t)) WHERE n > 0",
+        "SELECT NOW() AS c, window_start FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))",
+        "SELECT NOW() AS c, x FROM t JOIN d FOR SYSTEM_TIME AS OF t.p ON t.k = d.k",
+        "SELECT NOW() AS c, SUM(n) OVER (PARTITION BY k ORDER BY p) AS s FROM t",
+    ],
+)
+def test_a_query_reads_the_clock_at_each_row(query: str, clock: str, seconds: str, spark: SparkSession) -> None:
+    rows = result(timed(clock) + query, spark)
+    assert " ".join(row[0][17:19] for row in rows) == seconds
+
+
+@pytest.mark.parametrize("by", ["datagen", "faker"])
+def test_a_query_reads_when_a_generator_made_the_row(by: str, spark: SparkSession) -> None:
+    made = MADE.format(by=by, more="", options=FAKER if by == "faker" else "")
+    rows = result(f"{CLOCK}{made}CREATE VIEW v AS SELECT k FROM t; SELECT NOW() AS c, * FROM v;", spark)
+    assert [(row[0][:19], len(row)) for row in rows] == [(f"2025-03-01 12:00:0{at}", 2) for at in range(3)]
+
+
+def test_a_query_reads_when_a_message_was_written(spark: SparkSession) -> None:
+    [topic, *_] = read(f"{TOPIC}SELECT k, NOW() AS c FROM t;", spark).pipeline.nodes
+    assert topic.parameters["metadata"] == [{"name": "$now", "of": "timestamp"}]
+
+
+def test_a_script_that_reads_the_clock_is_the_same_pipeline_written_and_read_again(spark: SparkSession) -> None:
+    pipeline = read(timed("EVENT_TIME") + "SELECT NOW() AS c, k FROM v WHERE n > 7;", spark).pipeline
+    text = written(pipeline, spark).text
+    assert "`$now` AS" in text
+    assert content(read(text, spark).pipeline) == content(pipeline)
+
+
+@pytest.mark.parametrize(
+    ("clock", "kept"), [("AUTO", "a b a"), ("EVENT_TIME", "a b a"), ("ARRIVAL_COLUMN", ""), ("NONE", "")]
+)
+def test_a_condition_reads_the_clock_at_each_row(clock: str, kept: str, spark: SparkSession) -> None:
+    query = "SELECT k FROM t WHERE ts BETWEEN NOW() - INTERVAL '20' SECOND AND NOW()"
+    assert " ".join(row[0] for row in result(timed(clock) + query, spark)) == kept
+
+
+@pytest.mark.parametrize("clock", ["AUTO", "ARRIVAL_COLUMN"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT NOW() AS c, k, COUNT(*) AS n FROM t GROUP BY k",
+        "SELECT NOW() AS c, t.k FROM t JOIN d ON t.k = d.k",
+    ],
+)
+def test_behind_what_keeps_rows_the_clock_stands_still(query: str, clock: str, spark: SparkSession) -> None:
+    rows = result(CLOCK + timed(clock) + query, spark)
+    assert {row[0][:19] for row in rows} == {"2025-03-01 12:00:00"}
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        (
+            "SELECT k, n, SUM(n) OVER (PARTITION BY k ORDER BY p ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM t",
+            ["a 10 10", "b 7 7", "a 12 22"],
+        ),
+        ("SELECT k, n, COUNT(*) OVER (ORDER BY p) AS s FROM t", ["a 10 1", "b 7 2", "a 12 3"]),
+        ("SELECT t.k, n, x FROM t JOIN d FOR SYSTEM_TIME AS OF t.p ON t.k = d.k", ["a 10 1", "b 7 2", "a 12 1"]),
+        (
+            "SELECT k, n FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY p DESC) AS r FROM t) WHERE r = 1",
+            ["a 10", "b 7", "a 10", "a 12"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("clock", ["AUTO", "EVENT_TIME", "ARRIVAL_COLUMN", "NONE"])
+def test_what_goes_by_the_order_of_arrival_is_the_same_under_every_clock(
+    query: str, rows: list[str], clock: str, spark: SparkSession
+) -> None:
+    assert [" ".join(row) for row in result(timed(clock) + query, spark)] == rows
 
 
 def test_rowtime_is_a_column_of_every_table_that_only_its_name_shows(spark: SparkSession) -> None:
