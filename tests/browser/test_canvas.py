@@ -69,6 +69,7 @@ def test_the_word_frequency_is_built_by_hand_and_run_on_the_canvas(open_page: Op
     assert edges(page) == ["aggregate>aggregate_2:in", "aggregate_2>sink:in", "rows>aggregate:in"]
     expect(node(page, "aggregate_2>sink:in")).to_have_attribute("aria-label", re.compile(re.escape("[I,UB,UA,D]")))
     run(page)
+    lay_out(page)
     counted = page.locator('[data-edge="aggregate>aggregate_2:in"] .kind')
     expect(counted).to_have_text(["+I2", "-U1", "+U1"])
     expect(node(page, "aggregate_2")).to_contain_text("4 in")
@@ -105,7 +106,15 @@ def test_the_window_join_is_built_by_hand_and_run(open_page: OpenPage) -> None:
     drop(page, "sink", 660, 210)
     connect(page, "window_join.out", "sink.in")
     run(page)
+    lay_out(page)
     expect(page.locator('[data-edge="window_join>sink:in"] .kind')).to_have_text(["+I4"])
+
+
+def lay_out(page: Page) -> None:
+    """Put the form away and the nodes apart: numbers of records need room between them."""
+    keys(page, "Escape")
+    page.get_by_role("button", name="Auto layout").click()
+    settled(page)
 
 
 def time_settings(page: Page) -> None:

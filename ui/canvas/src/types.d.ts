@@ -247,9 +247,22 @@ export type NodeData = {
 }
 
 export type DrawnNode = Node<NodeData, 'op' | 'folded'>
-export type FrameNode = Node<{ name: string; count: number; isChosen: boolean }, 'frame'>
-export type ChangelogFlowEdge = Edge<{ facts?: EdgeFacts; isTarget: boolean; nth: number }, 'changelog'>
-export type LitFlowEdge = Edge<{ facts: LitFacts; nth: number }, 'lit'>
+/** `title`: where its title stands, from its corner; without one, there is no room for it. */
+export type FrameNode = Node<{ name: string; count: number; isChosen: boolean; title?: Area | null }, 'frame'>
+export type ChangelogFlowEdge = Edge<{ facts?: EdgeFacts; isTarget: boolean; line?: Line }, 'changelog'>
+export type LitFlowEdge = Edge<{ facts: LitFacts; line?: Line }, 'lit'>
+
+export type Area = { left: number; top: number; right: number; bottom: number }
+/** A size of a label: kinds in columns, with their numbers, close or as their colours only, or `columns` records. */
+export type Form = {
+  form: 'counted' | 'kinds' | 'tight' | 'dots' | 'list'
+  columns: number
+  width: number
+  height: number
+}
+export type Label = Area & { size: Form }
+/** A line as the path of an SVG, its middle, and its label, if that has room. */
+export type Line = { d: string; x: number; y: number; label: Label | null }
 export type Flow = ReactFlowInstance<DrawnNode, ChangelogFlowEdge>
 export type Box = RefObject<HTMLDivElement>
 

@@ -1,19 +1,20 @@
 // The canvas on which a pipeline is composed: it combines the files beside it.
 import { useCallback, useMemo, useRef, useState } from 'react'
-import { Controls, MarkerType, MiniMap, applyNodeChanges, useReactFlow } from '@xyflow/react'
-import { Boxes, tallBoxes } from '../graph/boxes.js'
+import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { Graph } from '../graph/Graph.jsx'
 import { byOperator } from '../document.js'
-import { drawnEdge, parallel, useDrawnNodes, useLayout } from '../graph/drawn.js'
+import { drawnEdge, useDrawnNodes, useLayout } from '../graph/drawn.js'
 import { frames, groupData } from '../graph/groups.js'
 import { useLatest } from '../graph/latest.js'
 import { Picture } from '../graph/picture.js'
 import { around, asDrawn, groupId, groupNamed } from '../grouping.js'
 import { PictureMenu } from '../picture/PictureMenu.jsx'
-import { ChangelogEdge } from './ChangelogEdge.jsx'
+import { ChangelogEdge, badgeForms } from './ChangelogEdge.jsx'
 import { CommandPalette, ShortcutSheet } from './Dialogs.jsx'
-import { Note, Tip } from './Notes.jsx'
+import { Note } from './Notes.jsx'
+import { Overview } from './Overview.jsx'
 import { Palette } from './Palette.jsx'
+import { Tip } from './Tip.jsx'
 import { Toolbar } from './Toolbar.jsx'
 import { useClipboard } from './clipboard.js'
 import { allCommands, connectionCommands } from './commands.js'
@@ -49,11 +50,10 @@ export function Canvas({ data, dark, shadow, send }) {
   const palette = usePalette(search, !document.nodes.length)
   const { drawn, drawnAs } = useMemo(() => asDrawn(document), [document])
   const positions = useLayout(drawn, catalog)
-  const boxes = useMemo(() => tallBoxes(positions), [positions])
   const viewport = useViewport(flow, box, positions, data.selection)
   const selection = useSelection(document, data.selection, isSettled, post)
   const notes = useNotes(data.nodes, refused, dismiss)
-  const { hover, tip } = useTip(data, document)
+  const { hover, tip } = useTip(data, document, drawn, catalog)
 
   const act = (/** @type {Gesture} */ gesture) => {
     viewport.prepare(gesture)
@@ -110,14 +110,13 @@ export function Canvas({ data, dark, shadow, send }) {
 
   /** @type {ChangelogFlowEdge[]} */
   const edges = useMemo(() => {
-    const nth = parallel(drawn.edges)
     return drawn.edges.map((edge) => {
       const line = drawnEdge(edge)
       const facts = edgeFacts(data, edge.of)
       return {
         ...line,
         type: 'changelog',
-        data: { facts, isTarget: over === line.id, nth: nth[line.id] },
+        data: { facts, isTarget: over === line.id },
         selected: chosen.has(line.id),
         markerEnd: ARROW,
         ariaLabel: `from ${edge.of.source} to ${edge.of.target}${modeSuffix(facts)}`,
@@ -222,104 +221,91 @@ export function Canvas({ data, dark, shadow, send }) {
   const count = everything.length
   return (
     <Picture.Provider value={picture}>
-      <Boxes.Provider value={boxes}>
-        <div
-          className={`studio ${dark ? 'dark' : 'light'} ${data.presented ? 'presented' : ''}`}
-          ref={box}
-          tabIndex={-1}
-          role="group"
-          aria-label={`${data.name}: ${count} ${count === 1 ? 'node' : 'nodes'}`}
-          style={data.colors}
-          onKeyDown={onKeyDown}
-          data-settled={isSettled}
-          data-edges={drawn.edges.length}
-        >
-          {palette.isOpen && (
-            <Palette
-              ref={search}
-              operators={offered}
-              where={whereAdded(selection.edges, selection.nodes)}
-              add={(operator) => drop(operator)}
-              leave={leavePalette}
-              close={leavePalette}
-            />
+      <div
+        className={`studio ${dark ? 'dark' : 'light'} ${data.presented ? 'presented' : ''}`}
+        ref={box}
+        tabIndex={-1}
+        role="group"
+        aria-label={`${data.name}: ${count} ${count === 1 ? 'node' : 'nodes'}`}
+        style={data.colors}
+        onKeyDown={onKeyDown}
+        data-settled={isSettled}
+        data-edges={drawn.edges.length}
+      >
+        {palette.isOpen && (
+          <Palette
+            ref={search}
+            operators={offered}
+            where={whereAdded(selection.edges, selection.nodes)}
+            add={(operator) => drop(operator)}
+            leave={leavePalette}
+            close={leavePalette}
+          />
+        )}
+        <div className="flow">
+          <Graph
+            dark={dark}
+            isPresented={data.presented}
+            framed={framed}
+            nodes={nodes}
+            edges={edges}
+            edgeTypes={EDGES}
+            forms={badgeForms}
+            multiSelectionKeyCode={['Shift', 'Control', 'Meta']}
+            selectionKeyCode="Shift"
+            onNodesChange={onNodesChange}
+            onEdgesChange={onEdgesChange}
+            onNodeClick={onClick}
+            onNodeDoubleClick={(_, { id }) => {
+              const name = groupNamed(id)
+              if (name !== undefined) fold([name], false)
+            }}
+            onEdgeClick={onClick}
+            onPaneClick={() => {
+              if (count) palette.close()
+              focus()
+              selection.clear(isFormOpen())
+              notes.clear()
+            }}
+            isValidConnection={edits.canConnect}
+            onConnect={connect}
+            onConnectEnd={edits.onConnectEnd}
+            connectionRadius={28}
+            onEdgeMouseEnter={(event, edge) => hover({ edge: edge.id, event })}
+            onEdgeMouseLeave={() => hover(null)}
+            onMoveStart={(event) => {
+              hover(null)
+              if (event) viewport.choose()
+            }}
+            onEdgeDoubleClick={(_, edge) => picture.open({ edge: data.edges[edge.id]?.output ?? edge.source })}
+            proOptions={{ hideAttribution: false }}
+            {...handlers}
+          >
+            <Controls showInteractive={false}>
+              <PictureMenu
+                drawn={() => ({ ...data, document })}
+                places={positions}
+                name={data.name}
+                dark={dark}
+                asked={asked}
+              />
+            </Controls>
+            {count > 0 && <Overview places={positions} />}
+          </Graph>
+          {!count && (
+            <div className="start">
+              <p>
+                Add a source with <b>+ Add</b> or the key <kbd>A</kbd>.
+              </p>
+            </div>
           )}
-          <div className="flow">
-            <Graph
-              dark={dark}
-              isPresented={data.presented}
-              framed={framed}
-              nodes={nodes}
-              edges={edges}
-              edgeTypes={EDGES}
-              multiSelectionKeyCode={['Shift', 'Control', 'Meta']}
-              selectionKeyCode="Shift"
-              onNodesChange={onNodesChange}
-              onEdgesChange={onEdgesChange}
-              onNodeClick={onClick}
-              onNodeDoubleClick={(_, { id }) => {
-                const name = groupNamed(id)
-                if (name !== undefined) fold([name], false)
-              }}
-              onEdgeClick={onClick}
-              onPaneClick={() => {
-                if (count) palette.close()
-                focus()
-                selection.clear(isFormOpen())
-                notes.clear()
-              }}
-              isValidConnection={edits.canConnect}
-              onConnect={connect}
-              onConnectEnd={edits.onConnectEnd}
-              connectionRadius={28}
-              onEdgeMouseEnter={(event, edge) => hover({ edge: edge.id, event })}
-              onEdgeMouseLeave={() => hover(null)}
-              onMoveStart={(event) => {
-                hover(null)
-                if (event) viewport.choose()
-              }}
-              onEdgeDoubleClick={(_, edge) => picture.open({ edge: data.edges[edge.id]?.output ?? edge.source })}
-              proOptions={{ hideAttribution: false }}
-              {...handlers}
-            >
-              <Controls showInteractive={false}>
-                <PictureMenu
-                  drawn={() => ({ ...data, document })}
-                  places={positions}
-                  name={data.name}
-                  dark={dark}
-                  asked={asked}
-                />
-              </Controls>
-              {count > 8 && (
-                <MiniMap
-                  pannable
-                  zoomable
-                  position="bottom-left"
-                  nodeClassName={(/** @type {DrawnNode} */ node) =>
-                    node.id.startsWith('frame:') ? 'frame-in-map' : `role-${node.data.catalog?.role ?? 'operator'}`
-                  }
-                  ariaLabel="Pipeline minimap"
-                />
-              )}
-            </Graph>
-            {!count && (
-              <div className="start">
-                <p>
-                  Add a source with <b>+ Add</b> or the key <kbd>A</kbd>.
-                </p>
-              </div>
-            )}
-            <Toolbar commands={commands} history={isSettled ? data.history : undefined} />
-            {note && <Note {...note} />}
-          </div>
-          {box.current && !note && !opened && <Tip tip={tip} box={box.current} />}
-          {(opened === 'commands' || opened === 'connect') && (
-            <CommandPalette commands={listed()} close={closeDialog} />
-          )}
-          {opened === 'sheet' && <ShortcutSheet close={closeDialog} />}
+          <Toolbar commands={commands} history={isSettled ? data.history : undefined} />
+          {note && <Note {...note} />}
         </div>
-      </Boxes.Provider>
+        {box.current && !note && !opened && <Tip tip={tip} box={box.current} />}
+        {(opened === 'commands' || opened === 'connect') && <CommandPalette commands={listed()} close={closeDialog} />}
+        {opened === 'sheet' && <ShortcutSheet close={closeDialog} />}
+      </div>
     </Picture.Provider>
   )
 }

@@ -1,10 +1,12 @@
 // The messages of the canvas: the explanation under the pointer, a node's problems, why a connection was refused.
-import { useCallback, useRef, useState } from 'react'
+import { useCallback, useMemo, useRef, useState } from 'react'
 import { edgeKey } from '../document.js'
 import { modeText } from '../graph/kinds.js'
+import { groupNamed, members } from '../grouping.js'
 
-/** @import { CanvasData, EdgeFacts, Pipeline, PipelineEdge, Pointed, Post, Refusal } from '../types' */
-/** @import { NoteContent, TipContent } from './Notes.jsx' */
+/** @import { CanvasData, Catalog, DrawnPipeline, EdgeFacts, Pipeline, PipelineEdge, Pointed, Post, Refusal } from '../types' */
+/** @import { NoteContent } from './Notes.jsx' */
+/** @import { TipContent } from './Tip.jsx' */
 /** @import { Viewport } from './viewport.js' */
 
 const HOVER_MS = 250
@@ -29,8 +31,10 @@ export const modeSuffix = (facts) => (facts?.mode ? `, ${modeText(facts.mode)}` 
  *
  * @param {CanvasData} data
  * @param {Pipeline} document
+ * @param {DrawnPipeline} drawn
+ * @param {Catalog} catalog
  */
-export function useTip(data, document) {
+export function useTip(data, document, drawn, catalog) {
   const [at, setAt] = useState(/** @type {(Pointed & { x: number, y: number }) | null} */ (null))
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined))
 
@@ -41,17 +45,28 @@ export function useTip(data, document) {
     timer.current = setTimeout(() => setAt({ ...pointed, x, y }), HOVER_MS)
   }, [])
 
-  /** @returns {TipContent | null} */
-  const content = () => {
+  /** @type {TipContent | null} */
+  const tip = useMemo(() => {
     if (!at) return null
-    const { x, y } = at
-    if (at.node) return { x, y, title: at.node, facts: data.nodes[at.node] ?? {} }
-    const edge = document.edges.find((each) => edgeKey(each) === at.edge)
-    const title = edge && `${edge.source} → ${edge.target}${modeSuffix(edgeFacts(data, edge))}`
-    return { x, y, title, facts: data.edges[at.edge ?? ''] ?? {} }
-  }
+    const { node, edge } = at
+    const here = drawn.edges.filter(({ source, target, of }) =>
+      node ? source === node || target === node : edgeKey(of) === edge,
+    )
+    const ends = here.flatMap(({ source, target }) => [source, target])
+    if (!node) {
+      const mode = here.length ? modeSuffix(edgeFacts(data, here[0].of)) : ''
+      const title = here.map(({ of }) => `${of.source} → ${of.target}${mode}`).join()
+      return { at, title, facts: data.edges[edge ?? ''] ?? {}, of: [edge ?? '', ...ends] }
+    }
+    const of = [node, ...ends, ...here.map((each) => edgeKey(each.of))]
+    const group = groupNamed(node)
+    if (group !== undefined) return { at, title: group, what: members(document, group).join(', '), facts: {}, of }
+    const facts = data.nodes[node] ?? {}
+    const operator = drawn.nodes.find(({ id }) => id === node)?.operator ?? ''
+    return { at, title: node, what: [catalog[operator]?.title, facts.hint].filter(Boolean).join(': '), facts, of }
+  }, [at, data, document, drawn, catalog])
 
-  return { hover, tip: content() }
+  return { hover, tip }
 }
 
 /**

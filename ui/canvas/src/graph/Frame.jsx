@@ -8,31 +8,36 @@ import { Picture } from './picture.js'
 
 export const Frame = memo(function Frame(/** @type {NodeProps<FrameNode>} */ { data }) {
   const { fold, pick } = useContext(Picture)
-  const { name, count } = data
+  const { name, count, title } = data
   const quietly = (/** @type {() => void} */ act) => (/** @type {import('react').MouseEvent} */ event) => {
     event.stopPropagation()
     act()
   }
   return (
     <div className={`frame ${data.isChosen ? 'chosen' : ''}`}>
-      <div className="frame-title nodrag nopan">
-        <button
-          className="fold"
-          aria-label={`Fold the group ${name}`}
-          title="Fold the group (G)"
-          onClick={quietly(() => fold(name, true))}
+      {title && (
+        <div
+          className="frame-title nodrag nopan"
+          style={{ left: title.left, top: title.top, width: title.right - title.left }}
         >
-          −
-        </button>
-        <button
-          className="frame-name"
-          aria-label={`group ${name}, ${count} ${count === 1 ? 'node' : 'nodes'}`}
-          title="Select the group"
-          onClick={quietly(() => pick(groupId(name)))}
-        >
-          {name}
-        </button>
-      </div>
+          <button
+            className="fold"
+            aria-label={`Fold the group ${name}`}
+            title="Fold the group (G)"
+            onClick={quietly(() => fold(name, true))}
+          >
+            −
+          </button>
+          <button
+            className="frame-name"
+            aria-label={`group ${name}, ${count} ${count === 1 ? 'node' : 'nodes'}`}
+            title="Select the group"
+            onClick={quietly(() => pick(groupId(name)))}
+          >
+            {name}
+          </button>
+        </div>
+      )}
     </div>
   )
 })

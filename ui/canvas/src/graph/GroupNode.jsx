@@ -7,8 +7,8 @@ import { Picture } from './picture.js'
 /** @import { NodeProps } from '@xyflow/react' */
 /** @import { DrawnNode } from '../types' */
 
-export const GroupNode = memo(function GroupNode(/** @type {NodeProps<DrawnNode>} */ { data }) {
-  const { fold } = useContext(Picture)
+export const GroupNode = memo(function GroupNode(/** @type {NodeProps<DrawnNode>} */ { id, data }) {
+  const { fold, tip } = useContext(Picture)
   const { group } = data
   if (!group) return null
   const { name, nodes, ports, outputs, wrong, toDo, run } = group
@@ -18,7 +18,11 @@ export const GroupNode = memo(function GroupNode(/** @type {NodeProps<DrawnNode>
     fold(name, false)
   }
   return (
-    <div className={`op folded role-operator ${state} run-${run?.state ?? 'none'}`} title={nodes.join(', ')}>
+    <div
+      className={`op folded role-operator ${state} run-${run?.state ?? 'none'}`}
+      onMouseEnter={(event) => tip({ node: id, event })}
+      onMouseLeave={() => tip(null)}
+    >
       <div className="name">
         <span className="text">{breakable(name)}</span>
         {group.isStateful && <span className="keeps">state</span>}

@@ -64,24 +64,6 @@ export function useDrawnNodes(document, positions, describe) {
 }
 
 /**
- * By the key of an edge, how many edges before it have the same ends: its label stands beside theirs.
- *
- * @param {DrawnPipelineEdge[]} edges
- */
-export function parallel(edges) {
-  /** @type {Map<string, number>} */
-  const seen = new Map()
-  return Object.fromEntries(
-    edges.map(({ source, target, of }) => {
-      const ends = `${source}>${target}`
-      const nth = seen.get(ends) ?? 0
-      seen.set(ends, nth + 1)
-      return [edgeKey(of), nth]
-    }),
-  )
-}
-
-/**
  * The properties that every drawn edge has.
  *
  * @param {DrawnPipelineEdge} edge

@@ -6,7 +6,7 @@ import { HEIGHT, WIDTH } from '../layout.js'
 /** @import { DrawnNode, DrawnPipeline, EdgeFacts, FrameNode, GroupFacts, Kind, NodeFacts, Pipeline, PipelineNode } from '../types' */
 
 const PADDING = 18
-const TITLE = 26
+export const TITLE = 26
 
 // The worst first.
 const STATES = ['failed', 'stopped', 'running', 'waiting', 'done']

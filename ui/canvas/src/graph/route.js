@@ -3,7 +3,7 @@ import { HEIGHT, WIDTH } from '../layout.js'
 
 /** @typedef {[x: number, y: number]} Point */
 /** @typedef {{ left: number, top: number, right: number, bottom: number }} Box */
-/** @typedef {{ d: string, points: Point[] }} Route `points`: along the line, from its begin */
+/** @typedef {{ d: string, points: Point[], within: Box }} Route `points`: along the line, from its begin; `within`: around them */
 
 /** @import { Places } from '../types' */
 
@@ -74,7 +74,9 @@ function through(stops) {
       points.push([mixed([x1, x1 + bend, x2 - bend, x2]), mixed([y1, y1, y2, y2])])
     }
   }
-  return { d, points }
+  const [xs, ys] = [points.map(([x]) => x), points.map(([, y]) => y)]
+  const within = { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) }
+  return { d, points, within }
 }
 
 /** @param {Point} point */
@@ -84,37 +86,53 @@ const at = ([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`
  * @param {Route} route
  * @param {Box} box
  */
-const isCrossed = ({ points }, { left, top, right, bottom }) =>
+const isCrossed = ({ points, within }, { left, top, right, bottom }) =>
+  left < within.right &&
+  right > within.left &&
+  top - CLEAR < within.bottom &&
+  bottom + CLEAR > within.top &&
   points.some(([x, y]) => x > left && x < right && y > top - CLEAR && y < bottom + CLEAR)
 
 // Where along a line its label may stand, from the best place.
 const PLACES = [0.5, 0.26, 0.74, 0.42, 0.58, 0.34, 0.66, 0.2, 0.8]
 
+/** @typedef {{ width: number, height: number }} Size */
+
 /**
- * The first box along a line, in one of the sizes that a label can have, that overlaps nothing; else the best one.
+ * The first box along a line, in one of the sizes that a label can have, that overlaps nothing; null if there is none.
  *
- * @template {{ width: number, height: number }} S
+ * @template {Size} S
  * @param {Point[]} points
  * @param {S[]} sizes
  * @param {Box[]} taken
- * @returns {Box & { size: S }}
+ * @returns {Box & { size: S } | null}
  */
-export function labelBox(points, sizes, taken) {
-  const places = sizes.flatMap((size) =>
-    PLACES.map((part) => points[Math.round(part * (points.length - 1))]).map(([x, y]) => ({
-      left: x - size.width / 2,
-      top: y - size.height / 2,
-      right: x + size.width / 2,
-      bottom: y + size.height / 2,
-      size,
-    })),
-  )
-  return places.find((box) => !taken.some((other) => doOverlap(box, other))) ?? places[0]
+export function placed(points, sizes, taken) {
+  for (const size of sizes) {
+    for (const part of PLACES) {
+      const box = boxAround(points[Math.round(part * (points.length - 1))], size)
+      if (!taken.some((other) => doOverlap(box, other))) return box
+    }
+  }
+  return null
 }
+
+/**
+ * @template {Size} S
+ * @param {Point} middle
+ * @param {S} size
+ */
+export const boxAround = ([x, y], size) => ({
+  left: x - size.width / 2,
+  top: y - size.height / 2,
+  right: x + size.width / 2,
+  bottom: y + size.height / 2,
+  size,
+})
 
 /**
  * @param {Box} one
  * @param {Box} other
  */
-const doOverlap = (one, other) =>
+export const doOverlap = (one, other) =>
   one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top

@@ -1,6 +1,6 @@
 // What is written along an edge: the kinds that it carries, or its records of one event.
 import { kindVariable, shortNumber } from '../graph/kinds.js'
-import { labelBox } from '../graph/route.js'
+import { boxAround, placed } from '../graph/route.js'
 
 /** @import { EdgeFacts, Kind, LitFacts } from '../types' */
 /** @import { Box, Point } from '../graph/route.js' */
@@ -30,7 +30,7 @@ export function badges(mode, counts, points, taken, pen) {
     width: Math.min(inRow, mode.length) * (wide + 2),
     height: Math.ceil(mode.length / inRow) * (BADGE_HEIGHT + 2),
   }))
-  const free = labelBox(points, sizes, taken)
+  const free = placed(points, sizes, taken) ?? boxAround(middle(points), sizes[0])
   const { inRow } = free.size
   taken.push(free)
   return mode
@@ -41,6 +41,9 @@ export function badges(mode, counts, points, taken, pen) {
     })
     .join('')
 }
+
+/** @param {Point[]} points */
+const middle = (points) => points[Math.floor(points.length / 2)]
 
 /**
  * The records of an edge, one below the other.
@@ -56,7 +59,7 @@ export function records(shown, more, points, taken, pen) {
   const texts = shown.map((record) => short(record.text, MOST_LETTERS))
   const width = BADGE + 14 + Math.max(...texts.map((text) => text.length)) * LETTER
   const height = LINE * (shown.length + Number(more > 0)) + 6
-  const { left, top } = labelBox(points, [{ width, height }], taken)
+  const { left, top } = placed(points, [{ width, height }], taken) ?? boxAround(middle(points), { width, height })
   taken.push({ left, top, right: left + width, bottom: top + height })
   const write = (/** @type {string} */ text, /** @type {number} */ x, /** @type {number} */ at) =>
     `<text x="${(left + x).toFixed(1)}" y="${(top + at * LINE + 17).toFixed(1)}" font-size="12" ` +

@@ -2,16 +2,15 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { byOperator, edgeKey } from '../document.js'
-import { Boxes, tallBoxes } from '../graph/boxes.js'
 import { around, shots } from '../graph/camera.js'
 import { Graph } from '../graph/Graph.jsx'
-import { drawnEdge, parallel, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
+import { drawnEdge, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
 import { frames, groupData } from '../graph/groups.js'
 import { Picture } from '../graph/picture.js'
 import { asDrawn, folded, groupNamed } from '../grouping.js'
 import { HEIGHT, WIDTH } from '../layout.js'
 import { PictureMenu } from '../picture/PictureMenu.jsx'
-import { LitEdge } from './LitEdge.jsx'
+import { LitEdge, recordForms } from './LitEdge.jsx'
 
 /** @import { NodeChange } from '@xyflow/react' */
 /** @import { DrawnNode, LitFlowEdge, Pipeline, PipelineNode, Places, TimeData } from '../types' */
@@ -44,7 +43,6 @@ export function TimeCanvas({ data, dark, pick }) {
   const { drawn } = useMemo(() => asDrawn(document), [document])
   const unplaced = useMemo(() => ({ ...drawn, nodes: drawn.nodes.map((node) => ({ ...node, place: null })) }), [drawn])
   const positions = useLayout(unplaced, catalog, data.presented ? WIDE_GAP : GAP)
-  const boxes = useMemo(() => tallBoxes(positions), [positions])
 
   const groups = useMemo(
     () => new Map(drawn.nodes.map((node) => [node.id, groupData(document, node, drawn, data.nodes, {})])),
@@ -78,7 +76,6 @@ export function TimeCanvas({ data, dark, pick }) {
 
   /** @type {LitFlowEdge[]} */
   const edges = useMemo(() => {
-    const nth = parallel(drawn.edges)
     return drawn.edges.map((edge) => {
       const line = drawnEdge(edge)
       const facts = data.edges[line.id] ?? {}
@@ -86,7 +83,7 @@ export function TimeCanvas({ data, dark, pick }) {
       return {
         ...line,
         type: 'lit',
-        data: { facts, nth: nth[line.id] },
+        data: { facts },
         className: records ? 'lit' : 'unlit',
         selected: data.shown === facts.edge,
         zIndex: records ? 1 : 0,
@@ -173,49 +170,48 @@ export function TimeCanvas({ data, dark, pick }) {
 
   return (
     <Picture.Provider value={picture}>
-      <Boxes.Provider value={boxes}>
-        <div
-          className={`studio time ${dark ? 'dark' : 'light'} ${data.presented ? 'presented' : ''}`}
-          ref={box}
-          role="group"
-          aria-label={`${data.name} at event ${data.event}`}
-          style={{ height: data.height ?? '100%', ...data.colors }}
-          onKeyDown={onKeyDown}
-          data-event={data.event}
-        >
-          <div className="flow">
-            <Graph
-              dark={dark}
-              isPresented={data.presented}
-              framed={framed}
-              nodes={nodes}
-              edges={edges}
-              edgeTypes={EDGES}
-              selectionKeyCode={null}
-              nodesDraggable={false}
-              nodesConnectable={false}
-              zoomOnScroll={false}
-              preventScrolling={false}
-              onNodesChange={onNodesChange}
-              onNodeClick={({ target }, node) => {
-                // A button on a node does its own.
-                if (!(target instanceof Element && target.closest('button'))) choose(node.id)
-              }}
-              onEdgeClick={(_, edge) => choose(edge.id)}
-            >
-              <Controls showInteractive={false} orientation="horizontal" position="bottom-left">
-                <PictureMenu
-                  drawn={() => ({ ...data, document })}
-                  places={positions}
-                  name={`${data.name}-event-${data.event}`}
-                  dark={dark}
-                  asked={asked}
-                />
-              </Controls>
-            </Graph>
-          </div>
+      <div
+        className={`studio time ${dark ? 'dark' : 'light'} ${data.presented ? 'presented' : ''}`}
+        ref={box}
+        role="group"
+        aria-label={`${data.name} at event ${data.event}`}
+        style={{ height: data.height ?? '100%', ...data.colors }}
+        onKeyDown={onKeyDown}
+        data-event={data.event}
+      >
+        <div className="flow">
+          <Graph
+            dark={dark}
+            isPresented={data.presented}
+            framed={framed}
+            nodes={nodes}
+            edges={edges}
+            edgeTypes={EDGES}
+            forms={recordForms}
+            selectionKeyCode={null}
+            nodesDraggable={false}
+            nodesConnectable={false}
+            zoomOnScroll={false}
+            preventScrolling={false}
+            onNodesChange={onNodesChange}
+            onNodeClick={({ target }, node) => {
+              // A button on a node does its own.
+              if (!(target instanceof Element && target.closest('button'))) choose(node.id)
+            }}
+            onEdgeClick={(_, edge) => choose(edge.id)}
+          >
+            <Controls showInteractive={false} orientation="horizontal" position="bottom-left">
+              <PictureMenu
+                drawn={() => ({ ...data, document })}
+                places={positions}
+                name={`${data.name}-event-${data.event}`}
+                dark={dark}
+                asked={asked}
+              />
+            </Controls>
+          </Graph>
         </div>
-      </Boxes.Provider>
+      </div>
     </Picture.Provider>
   )
 }
