@@ -42,7 +42,8 @@ class Derived:
     may be padded to the same key, which consists of NULLs only. shared_keys: keys of the rows below a Top N; while
     ranks change, two ranks may have the same key for a moment. Flink treats these keys as upsert keys.
     expression_types: the Spark types of the expressions in the operator's parameters, for its step. node: the
-    emitting node, for messages; the planner fills it in.
+    emitting node, and timeless: why its rows have no event time, where they have none; both for messages, and filled
+    in by the planner.
     """
 
     schema: Schema
@@ -56,6 +57,7 @@ class Derived:
     shared_keys: Keys = NO_KEYS
     expression_types: Mapping[str, Type] = field(default_factory=dict)
     node: str = ""
+    timeless: str = field(default="Declare one in the source.", compare=False)
 
     @property
     def holdbacks(self) -> Mapping[str, int]:

@@ -128,6 +128,8 @@ class Operator(Parameters):
     """Whether a port takes several edges (a union)."""
     tables: ClassVar[tuple[str, ...]] = ()
     """Ports whose sources are read before all others of an epoch: lookup tables for the rows of other ports."""
+    time_ends: ClassVar[str] = ""
+    """Why its rows have no event time though its inputs' have, and what helps; "" if that follows from its output."""
     sql_function: ClassVar[str] = ""
     """Its name as a table function: FROM TABLE(NAME(TABLE t, PARAMETER => value)). "" if it is not a table function."""
 

@@ -27,6 +27,15 @@ def require_insert_only(node: str, what: str, input_: Derived, advice: str) -> N
         raise PlanRejected(message, node)
 
 
+def require_event_time(node: str, what: str, input_: Derived, *, field: str = "", advice: str = "") -> Column:
+    """The event time of the input of `what`. Raises PlanRejected, with the place where it was lost and advice."""
+    if (time := input_.schema.event_time) is None:
+        side = f"{field} " if field in ("left", "right") else ""
+        message = f"{what} needs an event time, but its {side}input has none. {input_.timeless}"
+        raise PlanRejected(f"{message} {advice}".rstrip(), node, field)
+    return time
+
+
 def require_different_names(node: str, field: str, columns: Iterable[Column]) -> None:
     """Raise PipelineError if two output columns have the same name. field: the parameter with the names."""
     seen: set[str] = set()

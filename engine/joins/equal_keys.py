@@ -12,8 +12,8 @@ from engine.contract.derived import Derived
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Operator, StepContext
 from engine.contract.parameters import SparkSqlOrNone, parameter
+from engine.contract.requirements import require_event_time
 from engine.contract.step import KeyedInput
-from engine.errors import PlanRejected
 from engine.expressions import compile_condition
 from engine.expressions.conditions import require_condition
 from engine.joins.meaning import of_join
@@ -129,9 +129,7 @@ class KeyedJoin(Operator):
 def require_event_times(node: str, inputs: Sequence[Derived]) -> None:
     """Raise PlanRejected where an input has no event time."""
     for port, input_ in zip(PORTS, inputs, strict=True):
-        if input_.schema.event_time is None:
-            message = f"its {port} input has no event time. Declare an event-time column in the source."
-            raise PlanRejected(message, node, port)
+        require_event_time(node, "this join", input_, field=port)
 
 
 def event_time(schema: Schema) -> Column:

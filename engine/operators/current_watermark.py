@@ -18,7 +18,7 @@ from engine.contract.frames import SEQ, WATERMARK_MS
 from engine.contract.kernel import Output
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.parameters import parameter
-from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.requirements import Offer, require_event_time, require_insert_only
 from engine.contract.stateless import StatelessKernel
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
@@ -59,10 +59,7 @@ class CurrentWatermark(Operator):
         """The input's columns and the watermark. Raises PipelineError and PlanRejected."""
         (input_,) = inputs
         require_insert_only(node, "the current watermark", input_, "Compute it before the step that updates.")
-        time = input_.schema.event_time
-        if time is None:
-            message = "its input has no event time, so it has no watermark. Declare one in the source."
-            raise PipelineError(message, node, "name")
+        time = require_event_time(node, "a watermark", input_, field="name")
         if self.name.lower() in {name.lower() for name in input_.schema.names}:
             message = f"name: the input has a column {self.name!r} already. Give the watermark another name."
             raise PipelineError(message, node, "name")

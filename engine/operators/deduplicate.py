@@ -35,7 +35,7 @@ from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Alternative, Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.own_ttl import OwnTtl
 from engine.contract.parameters import Columns, parameter
-from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.requirements import Offer, require_event_time, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Step
 from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
 from engine.deduplication.columnar_first_row import RowTimeKeepFirstColumns
@@ -46,7 +46,6 @@ from engine.deduplication.kernels import (
     RowTimeKeepFirstKernel,
     RowTimeKernel,
 )
-from engine.errors import PipelineError
 from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
 from engine.model.column_intervals import above_calc
@@ -133,7 +132,7 @@ class Deduplicate(RoutesLate, OwnTtl):
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns; the key columns become the upsert key.
 
-        Raises UnknownColumn, PipelineError without an event time, PlanRejected for an updating input.
+        Raises UnknownColumn, PlanRejected without an event time, or for an updating input.
         """
         (input_,) = inputs
         keys = frozenset(input_.schema.column(name, node, "keys").name for name in self.keys)
@@ -141,9 +140,7 @@ class Deduplicate(RoutesLate, OwnTtl):
         function = self._function(input_)
         if self.order is RowOrder.EVENT_TIME:
             require_insert_only(node, "rowtime deduplication", input_, advice)
-            if input_.schema.event_time is None:
-                message = "order: its input has no event time. Declare one in the source, or order by arrival."
-                raise PipelineError(message, node, "order")
+            require_event_time(node, "order", input_, field="order", advice="Or order by arrival.")
         elif self.keep is Keep.FIRST:
             require_insert_only(node, "keeping the first row", input_, advice)
         modify = {

@@ -61,6 +61,11 @@ class Join(KeyedJoin):
         "merge",
     )
 
+    time_ends: ClassVar[str] = (
+        "the pairs of a regular join come in no order of time, as in Flink. Use an interval join or a temporal join, "
+        "or put this step before it."
+    )
+
     # Without keys it is a cross join.
     left_keys: LeftKeys = ()
     right_keys: RightKeys = ()

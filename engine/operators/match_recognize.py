@@ -25,7 +25,7 @@ from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import Duration, Parameters, SparkSql, parameter
 from engine.contract.partition_by import PartitionBy
-from engine.contract.requirements import Offer, require_different_names, require_insert_only
+from engine.contract.requirements import Offer, require_different_names, require_event_time, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import ExpressionError, PipelineError, unknown_name
 from engine.model.changelog import ChangelogMode, UpdateKind
@@ -164,9 +164,8 @@ class MatchRecognize(RoutesLate):
         require_insert_only(
             node, "a pattern", input_, "Put it before the step that updates, or use what that step reads."
         )
-        if self._by_time and schema.event_time is None:
-            message = "order: its input has no event time. Declare one in the source, or order by arrival."
-            raise PipelineError(message, node, "order")
+        if self._by_time:
+            require_event_time(node, "order", input_, field="order", advice="Or order by arrival.")
         keys = [schema.column(name, node, "partition_by").without_time() for name in self.partition_by]
         check_order(self.then_by, schema, node, "then_by")
         types: dict[str, Type] = {}

@@ -39,7 +39,7 @@ from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import ColumnOrNone, DurationOrNone, parameter
 from engine.contract.partition_by import PartitionBy
-from engine.contract.requirements import Offer, require_different_names, require_insert_only
+from engine.contract.requirements import Offer, require_different_names, require_event_time, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError, PlanRejected
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, RowKind, UpdateKind
@@ -136,9 +136,8 @@ class OverAggregate(RoutesLate):
         elif input_.schema.column(self.order_column, node, "order_column").type.is_nested:
             message = f"order_column: {self.order_column} has no order. Choose another column."
             raise PipelineError(message, node, "order_column")
-        if self._by_time and input_.schema.event_time is None:
-            message = "order: its input has no event time. Declare one in the source, or order by arrival."
-            raise PipelineError(message, node, "order")
+        if self._by_time:
+            require_event_time(node, "order", input_, field="order", advice="Or order by arrival.")
         if self.order is RowOrder.ARRIVAL and self.preceding_ms is not None:
             message = (
                 "a range of time by arrival depends on the clock of the machine. Order by event time, or use rows."

@@ -25,9 +25,8 @@ from engine.contract.late_rule import LateRule, NothingLaterSent, OwnTime
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import parameter
-from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.requirements import Offer, require_event_time, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
-from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Schema, TimeUnit
 from engine.model.types import quote
@@ -67,12 +66,10 @@ class Sort(RoutesLate):
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
-        """The input's columns. Raises UnknownColumn, PipelineError and PlanRejected."""
+        """The input's columns. Raises UnknownColumn, and PlanRejected."""
         (input_,) = inputs
         require_insert_only(node, "sorting by time", input_, "Sort before the step that updates, or use Top N.")
-        if input_.schema.event_time is None:
-            message = "its input has no event time to sort by. Declare one in the source, or use Top N."
-            raise PipelineError(message, node, "then_by")
+        require_event_time(node, "sorting by time", input_, field="then_by", advice="Or use Top N.")
         check_order(self.then_by, input_.schema, node, "then_by")
         return input_
 

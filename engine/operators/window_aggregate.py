@@ -153,7 +153,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The group columns, the window's bounds, then the results. Raises PlanRejected without event time."""
         (input_,) = inputs
-        self.require_windows(node, input_.schema)
+        self.require_windows(node, input_)
         if self.python_calls and (self.window_columns or self.kind is WindowKind.CUMULATE or self.offset_ms):
             message = (
                 "Flink calls functions in Python in tumbling, hopping and session windows without an offset. Choose "

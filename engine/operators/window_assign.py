@@ -24,7 +24,7 @@ from engine.contract.late_rule import LateRule
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import parameter
 from engine.contract.partition_by import PartitionBy
-from engine.contract.requirements import Offer, forwarded
+from engine.contract.requirements import Offer, forwarded, require_event_time
 from engine.contract.step import Keyed, KeyedInput, Native, Projection, Step
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
@@ -64,7 +64,7 @@ class WindowAssign(MadeWindows):
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns and the window's bounds. Raises PlanRejected without event time."""
         (input_,) = inputs
-        self.require_event_time(node, input_.schema)
+        require_event_time(node, "a window", input_)
         for name in self.partition_by:
             input_.schema.column(name, node, "partition_by")
         columns = [column.without_time() for column in input_.schema]

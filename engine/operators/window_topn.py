@@ -163,7 +163,7 @@ class WindowTopN(GivenWindows):
         for name in self.partition_by:
             schema.column(name, node, "partition_by")
         check_order(self.order_by, schema, node, "order_by")
-        self.require_windows(node, schema)
+        self.require_windows(node, input_)
         columns = schema.columns
         if not self.window_columns:
             columns = tuple(column.without_time() for column in columns)

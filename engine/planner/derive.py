@@ -99,12 +99,12 @@ def _derive_node(
     folder: Path,
 ) -> DerivedNode:
     second: dict[str, Derived] = {}
+    inputs = tuple(done[edge.source].output(edge.source_port) for edge in edges)
     if isinstance(operator, Source):
         derived = replace(output_of(operator, node.id, folder, analyzer), above=node.id)
         if operator.is_known_steady:
             derived = replace(derived, monotonic=constant(_steady(operator, derived), among=derived.schema.names))
     else:
-        inputs = tuple(done[edge.source].output(edge.source_port) for edge in edges)
         derived = operator.derive(node.id, inputs, analyzer)
         for port in operator.output_ports(node.parameters)[1:]:
             second[port] = operator.derive_port(port, node.id, inputs)
@@ -113,8 +113,24 @@ def _derive_node(
         if any(input_.null_keys for input_ in inputs):
             derived = replace(derived, null_keys=True)
     derived = replace(derived, node=node.id)
+    if derived.schema.event_time is None:
+        derived = replace(derived, timeless=_why_timeless(node.id, operator, derived, inputs))
     _check_names(node.id, derived)
     return DerivedNode(node, operator, edges, derived, second)
+
+
+def _why_timeless(node: str, operator: Operator | Source, derived: Derived, inputs: Sequence[Derived]) -> str:
+    """The nearest place above at which rows have no event time, why, and what helps."""
+    if isinstance(operator, Source):
+        return f"Declare one in {node}."
+    missing = [input_ for input_ in inputs if input_.schema.event_time is None]
+    if missing and (operator.many_edges or len(missing) == len(inputs)):
+        return missing[0].timeless
+    if operator.time_ends:
+        return f"{node} loses it: {operator.time_ends}"
+    if derived.is_insert_only:
+        return f"{node} loses it: add the event-time column there, as it is."
+    return f"{node} loses it: its results change later. Put this step before it, or let it compute in windows."
 
 
 def _steady(source: Source, derived: Derived) -> Collection[str]:

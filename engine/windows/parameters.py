@@ -12,10 +12,12 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import model_validator
 
+from engine.contract.derived import Derived
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import EndOfWindow, LateRule
 from engine.contract.operator import StepContext
 from engine.contract.parameters import ColumnOrNone, parameter
+from engine.contract.requirements import require_event_time
 from engine.errors import PipelineError, PlanRejected
 from engine.model.durations import interval
 from engine.model.free_names import free_name
@@ -123,15 +125,6 @@ class MadeWindows(RoutesLate):
         """A record is late once its first window has closed; approximate for sessions, which can merge."""
         return LateRule(EndOfWindow(self.windowing), is_exact=self.kind is not WindowKind.SESSION)
 
-    def require_event_time(self, node: str, schema: Schema) -> None:
-        """Raise PlanRejected if the input has no event time."""
-        if schema.event_time is None:
-            message = (
-                "a window needs an event time, but its input has none. Choose one in the source. Updating results, "
-                "such as those of an aggregate without windows, have no event time."
-            )
-            raise PlanRejected(message, node)
-
 
 class GivenWindows(MadeWindows):
     """Windows assigned here, or attached ones."""
@@ -165,8 +158,9 @@ class GivenWindows(MadeWindows):
         """The rule of windows assigned here; None for attached windows."""
         return None if self.window_columns else super().late_rule()
 
-    def require_windows(self, node: str, schema: Schema) -> None:
+    def require_windows(self, node: str, input_: Derived) -> None:
         """Raise if neither the event time nor the columns exist."""
+        schema = input_.schema
         if self.window_columns:
             require_bounds(node, schema, ("window_start", "window_end"), self.window_columns)
             return
@@ -177,7 +171,7 @@ class GivenWindows(MadeWindows):
                 "clear the lengths."
             )
             raise PlanRejected(message, node)
-        self.require_event_time(node, schema)
+        require_event_time(node, "a window", input_)
 
 
 def windows_over(windowing: Windowing, table: str, schema: Schema, partition_by: Sequence[str] = ()) -> str:

@@ -18,7 +18,7 @@ from ui.shell.state import KEY
 
 def test_two_equal_runs_are_the_same_in_everything(store: Store, tmp_path: Path, open_view: OpenView) -> None:
     left, right = seeded_store.windows(store, tmp_path), seeded_store.windows(store, tmp_path)
-    app = open_view("compare", run=left, versus=right)
+    app = open_view("compare", run=right, versus=left)
     assert [row[:2] for row in rows_of(app, "compare-parts")] == [
         [part, "the same"] for part in ("Final table", "Changelog", "Plan", "Counters", "Event time", "Late records")
     ]
@@ -28,7 +28,7 @@ def test_two_equal_runs_are_the_same_in_everything(store: Store, tmp_path: Path,
 def test_what_another_delay_changed_is_found_part_by_part(store: Store, tmp_path: Path, open_view: OpenView) -> None:
     left = seeded_store.windows(store, tmp_path)
     right = seeded_store.windows(store, tmp_path, delay=12_000)
-    app = open_view("compare", run=left, versus=right)
+    app = open_view("compare", run=right, versus=left)
     said = {row[0]: row[1:] for row in rows_of(app, "compare-parts")}
     assert said["Final table"] == ["different", "1 row different, 3 the same (3 and 4 rows)"]
     assert said["Changelog"] == ["different", "they diverge at event 7"]
@@ -73,7 +73,7 @@ def test_late_records_of_both_are_the_same_whatever_their_events_are(
     found = store.run_differences.late(left, right)
     assert (found.only_left, found.only_right, found.both, found.other_outcome) == (1, 0, 2, 0)
     assert [(row.left_seq, row.right_seq) for row in found.rows] == [(5, None)]
-    app = open_view("compare", run=left, versus=right)
+    app = open_view("compare", run=right, versus=left)
     said = {row[0]: row[1:] for row in rows_of(app, "compare-parts")}
     assert said["Late records"] == ["different", "1 only in run 1, 0 only in run 2, 2 in both"]
 
@@ -90,7 +90,7 @@ def counted(*words: str) -> Pipeline:
 def test_a_row_with_other_values_is_one_line_with_both(store: Store, tmp_path: Path, open_view: OpenView) -> None:
     left = run_locally(store, tmp_path, counted("Hello", "World", "Bye"))
     right = run_locally(store, tmp_path, counted("Hello", "World", "World"))
-    app = open_view("compare", run=left, versus=right)
+    app = open_view("compare", run=right, versus=left)
     assert rows_of(app, "compare-table") == [["only in run 1", "Bye", "1"], ["run 1 → run 2", "World", "1 → 2"]]
 
 
@@ -133,7 +133,7 @@ def timed_and_untimed(store: Store, folder: Path) -> int:
 
 def test_a_source_without_an_event_time_hides_no_watermark(store: Store, tmp_path: Path, open_view: OpenView) -> None:
     left, right = timed_and_untimed(store, tmp_path), timed_and_untimed(store, tmp_path)
-    app = open_view("compare", run=left, versus=right)
+    app = open_view("compare", run=right, versus=left)
     app.segmented_control(key="compare-part").set_value("Event time").run()
     lines = traces_of(app)
     assert set(lines) == {f"run {left}", f"run {right}"}

@@ -41,7 +41,7 @@ def test_the_file_says_what_it_missed_what_pushed_the_watermark_and_what_would_h
         "too far.",
         "- **Event 4 of clicks pushed the watermark past it**: a record from 2001-09-09 01:48:40.000, **11 s ahead** "
         "of it: `key=a, id=4, ts=1000000120000`.",
-        "- **In time with** a watermark delay of **10.002 s** at clicks instead of 5 s.",
+        "- **Kept with** a watermark delay of **10.002 s** at clicks instead of 5 s.",
         "- **1 more** was dropped for this window.",
         "- **Further down**, out never heard of it.",
     ]

@@ -1,4 +1,4 @@
-"""Compare: two runs side by side, with the differences first. Both runs are in the URL."""
+"""Compare: what the open run changed, compared with another one; differences first. Both runs are in the URL."""
 
 from __future__ import annotations
 
@@ -248,11 +248,11 @@ def _show(left: Run, right: Run) -> None:
     next(show for name, _, _, show in parts if name == chosen)()
 
 
-left_run = opened_run()
-if left_run is not None:
+opened = opened_run()
+if opened is not None:
     two, swap = st.columns([5, 1], vertical_alignment="bottom")
     with two:
-        right_run = _pick_other(left_run)
-    if right_run is not None:
+        compared = _pick_other(opened)
+    if compared is not None:
         swap.button("Swap", icon=":material/swap_horiz:", on_click=_swap, key="compare-swap", width="stretch")
-        _show(left_run, right_run)
+        _show(compared, opened)

@@ -174,7 +174,7 @@ def _records(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int, 
     zone = workspace.store().runs.zone(run.run_id)
     delay = "kept by a delay of"
     columns = ("event", "with these settings", words.event_time(zone), *windows, delay, "record")
-    rows = [_record(each, bool(windows), zone) for each in records]
+    rows = [_record(each, lateness_ms, bool(windows), zone) for each in records]
     grid(
         Table(columns, rows, frozenset({"event", delay})),
         key=f"what-if-grid-{run.run_id}",
@@ -193,7 +193,8 @@ def _picked(run: Run, event: int) -> None:
         move_to(event)
 
 
-def _record(each: WhatIfRecord, has_window: bool, zone: Zone | None) -> Row:
+def _record(each: WhatIfRecord, lateness_ms: int, has_window: bool, zone: Zone | None) -> Row:
+    """lateness_ms: what the windows allow with these settings, which adds to a delay."""
     words_of = {(True, True): ("still dropped", "bad"), (True, False): ("kept", "good")}
     outcome, tone = words_of.get((each.was_late, each.is_late), ("dropped now", "bad"))
     end_ms = each.window_end_ms
@@ -203,7 +204,7 @@ def _record(each: WhatIfRecord, has_window: bool, zone: Zone | None) -> Row:
             Cell(outcome, tone=tone, is_strong=True),
             Cell(words.instant(each.event_time_ms, zone)),
             *((Cell("" if end_ms is None else words.instant(end_ms, zone)),) if has_window else ()),
-            Cell(words.duration(each.needed_ms), is_number=True),
+            Cell(words.duration(max(0, each.needed_ms - lateness_ms)), is_number=True),
             Cell(words.record(each.columns, each.values) if each.values else ""),
         ),
         pick=str(each.seq),

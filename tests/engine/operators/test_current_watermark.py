@@ -59,7 +59,7 @@ def test_it_adds_a_column_of_the_event_time_s_type_and_writes_itself_as_a_call()
 @pytest.mark.parametrize(
     ("source", "parameters", "sentence"),
     [
-        (rows("k string"), {}, "its input has no event time, so it has no watermark."),
+        (rows("k string"), {}, "a watermark needs an event time, but its input has none."),
         (rows("watermark int, rt timestamp", event_time="rt"), {}, "the input has a column 'watermark' already."),
         (rows("k string, rt timestamp", event_time="rt", changelog=True), {}, "needs an insert-only input"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from engine.contract.kernel import Kernel
 from engine.contract.operator import StepContext
 from engine.contract.step import Keyed
-from engine.errors import PipelineError, PlanRejected, UnknownColumn
+from engine.errors import PlanRejected, UnknownColumn
 from engine.planner.plan import NodePlan
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows, sql_of
@@ -546,7 +546,7 @@ def test_an_updated_input_is_refused(parameters: Mapping[str, Any], what: str) -
 
 
 def test_order_by_event_time_without_one_is_refused() -> None:
-    with pytest.raises(PipelineError, match=r"^d: order: its input has no event time\. Declare one in the source"):
+    with pytest.raises(PlanRejected, match="^d: order needs an event time, but its input has none"):
         node_plan(LAST_BY_TIME, PLAIN)
 
 

@@ -255,7 +255,7 @@ def test_an_event_time_stays_one_where_it_is_never_padded(kind: JoinKind, time: 
 def test_updating_inputs_and_inputs_without_event_time_are_rejected() -> None:
     with pytest.raises(PlanRejected, match="j: an interval join needs an insert-only input, but its input emits"):
         join().derive("j", (Derived(SCHEMA, INSERT_UPDATE), RIGHT), KnownTypes())
-    with pytest.raises(PlanRejected, match="j: its right input has no event time"):
+    with pytest.raises(PlanRejected, match="j: this join needs an event time, but its right input has none"):
         join().derive("j", (LEFT, Derived(SCHEMA.without_times())), KnownTypes())
 
 

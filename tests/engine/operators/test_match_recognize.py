@@ -361,7 +361,7 @@ def test_what_is_no_pattern_is_refused(changed: Mapping[str, object], sentence: 
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        (rows("k string, v bigint"), "its input has no event time."),
+        (rows("k string, v bigint"), "order needs an event time, but its input has none."),
         (rows("k string, v bigint", changelog=True), "a pattern needs an insert-only input"),
     ],
 )

@@ -293,7 +293,7 @@ def test_it_is_written_as_a_window_of_flink_sql() -> None:
     ("source", "parameters", "error", "sentence"),
     [
         (rows("k string, v bigint", changelog=True), {"order": "arrival"}, PlanRejected, "needs an insert-only input"),
-        (rows("k string, v bigint"), {}, PipelineError, "no event time"),
+        (rows("k string, v bigint"), {}, PlanRejected, "order needs an event time"),
         (rows("k string, v bigint"), {"order": "arrival", "preceding_ms": 5}, PlanRejected, "the clock of the machine"),
         (rows("k string, v bigint"), {"frame": "rows", "preceding_ms": 5}, PipelineError, "measured in rows"),
         (rows("k string, v bigint"), {"frame": "range", "preceding_rows": 5}, PipelineError, "measured in time"),

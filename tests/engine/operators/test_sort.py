@@ -63,7 +63,7 @@ def test_it_keeps_the_columns_and_is_order_by_in_flink_sql() -> None:
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        (rows("k string, v int"), "its input has no event time to sort by."),
+        (rows("k string, v int"), "sorting by time needs an event time, but its input has none."),
         (rows("k string, v int", changelog=True), "sorting by time"),
     ],
 )

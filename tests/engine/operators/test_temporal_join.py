@@ -340,7 +340,7 @@ def test_the_versions_need_a_primary_key_that_the_join_compares() -> None:
 
 
 def test_both_sides_need_an_event_time() -> None:
-    with pytest.raises(PlanRejected, match="j: its right input has no event time"):
+    with pytest.raises(PlanRejected, match="j: this join needs an event time, but its right input has none"):
         planned(right=rows("k string, p bigint, vt bigint", primary_key=["k"]))
 
 

@@ -312,7 +312,7 @@ def test_an_updating_input_is_rejected() -> None:
 
 
 def test_an_input_without_event_time_is_rejected() -> None:
-    with pytest.raises(PlanRejected, match="j: its left input has no event time"):
+    with pytest.raises(PlanRejected, match="j: this join needs an event time, but its left input has none"):
         join().derive("j", (Derived(LEFT.schema.without_times()), RIGHT), NoAnalyzer())
 
 
