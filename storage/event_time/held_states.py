@@ -177,7 +177,7 @@ def _curve(
     node: str, rows: Sequence[Sequence[Any]], later: Sequence[Sequence[Any]], clocks: Mapping[int, int | None]
 ) -> tuple[Any, ...]:
     """The state of a node as plain values: its name, its kinds, its points."""
-    kinds = [kind for kind in dict.fromkeys(row[0] for row in rows) if kind != KEYS]
+    kinds = sorted({row[0] for row in rows} - {KEYS})
     held: dict[str, int] = defaultdict(int)
     gone: dict[str, int] = defaultdict(int)
     place = 0

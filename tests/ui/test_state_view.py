@@ -111,7 +111,10 @@ def test_what_other_ttls_made_of_the_run_is_told_with_the_smallest_that_suffices
         FoundTrial(6 * HOUR, 4, 4000, 1, 8, 0, None, (), (), True),
         FoundTrial(24 * HOUR, 4, 4000, 1, 8, 0, None, (), (), True),
     )
-    store.ttl_trials.save(run, json.dumps(asdict(Found(trials, 6 * HOUR))))
+    store.ttl_trials.save(run, json.dumps(asdict(Found(trials[:3], 6 * HOUR))))
+    (cut,) = [each.value for each in what_if(open_view, run).markdown if "smallest TTL" in each.value]
+    assert "is 6 h**, of those tried so far, with" in cut
+    store.ttl_trials.save(run, json.dumps(asdict(Found(trials, 6 * HOUR, is_whole=True))))
     app = what_if(open_view, run)
     assert rows_of(app, f"ttl-table-{run}") == [
         ["none", "5", "5 kB", "0", "0", "", ""],
@@ -120,7 +123,9 @@ def test_what_other_ttls_made_of_the_run_is_told_with_the_smallest_that_suffices
         ["1 d", "4", "4 kB", "1", "0", "0.00 %", ""],
     ]
     (told,) = [each.value for each in app.markdown if "smallest TTL" in each.value]
-    assert told.startswith("**The smallest TTL that changes nothing for 99.9 % of the events is 6 h**")
+    assert told.startswith(
+        "**The smallest TTL that changes nothing for 99.9 % of the events is 6 h** (of the round ones)"
+    )
     assert told.endswith("with 80 % of the state that no TTL needs; 1 h changes the results of 25 % of the events.")
     traces = traces_of(app)
     assert traces["tried TTLs"]["text"] == ["1 h", "6 h to 1 d", ""]

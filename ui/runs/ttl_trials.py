@@ -63,17 +63,21 @@ class FoundTrial:
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a run: its trials by TTL, and the smallest one that suffices. error: why no more is known."""
+    """What is known of a run: its trials by TTL, and the smallest one that suffices. error: why no more is known.
+
+    is_whole: it was looked for to the end; otherwise it is the smallest of those that were tried.
+    """
 
     trials: tuple[FoundTrial, ...] = ()
     smallest_ms: int | None = None
     error: str = ""
+    is_whole: bool = False
 
     @classmethod
     def from_json(cls, document: str) -> Found:
         """The results that the store keeps."""
         raw = json.loads(document)
-        return cls(tuple(map(_trial_of, raw["trials"])), raw["smallest_ms"], raw["error"])
+        return cls(tuple(map(_trial_of, raw["trials"])), raw["smallest_ms"], raw["error"], raw.get("is_whole", True))
 
 
 def _trial_of(raw: dict[str, Any]) -> FoundTrial:
@@ -194,6 +198,7 @@ class Trials:
             while (following := next_to_try(tried, trials.span_ms)) is not None:
                 going.ttl_ms = following
                 note(trials.tried(following))
+            self._note(going.run_id, replace(self.found(going.run_id), is_whole=True))
 
     def _note(self, run_id: int, found: Found) -> None:
         try:

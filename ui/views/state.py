@@ -98,15 +98,16 @@ def _holds(run: Run, chosen: HeldState) -> None:
             )
     zone = workspace.store().runs.zone(run.run_id)
     draw_figure(held_chart(chosen, measure, over_time=over == _OVER_TIME, zone=zone), f"state-chart-{run.run_id}")
-    left, right = st.columns([3, 2])
-    with left:
-        st.markdown("\n".join(f"- {sentence}" for sentence in growth_sentences(chosen, zone)))
-    with right:
-        keys = workspace.store().held_states.largest(run.run_id, chosen.node)
-        if any(each.entries > 1 for each in keys):
+    keys = workspace.store().held_states.largest(run.run_id, chosen.node)
+    sentences = list(growth_sentences(chosen, zone))
+    if keys and all(each.entries == 1 for each in keys):
+        sentences.append("**Each key** has one entry.")
+        keys = ()
+    told, largest = st.columns([3, 2]) if keys else (st.container(), None)
+    told.markdown("\n".join(f"- {sentence}" for sentence in sentences))
+    if largest is not None:
+        with largest:
             grid(largest_table(keys), key=f"state-keys-{run.run_id}", height=260, label="The largest keys")
-        elif keys:
-            st.caption("Each key has one entry.")
 
 
 shown = opened_run()

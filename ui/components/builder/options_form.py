@@ -30,9 +30,15 @@ from ui.shell.pending import pending
 _ALWAYS: Final = (ZONE, STATE_TTL, SENSITIVE, DUPLICATES)
 _IN_MINI_BATCH: Final = (BUNDLE_SIZE, LATENCY, COMPACT, PHASES)
 _CHOICES: Final = {
-    ValueKind.PHASES: ("AUTO", "ONE_PHASE", "TWO_PHASE"),
-    ValueKind.CLOCK: ("AUTO", "EVENT_TIME", "ARRIVAL_COLUMN", "NONE"),
+    ValueKind.PHASES: dict.fromkeys(("AUTO", "ONE_PHASE", "TWO_PHASE"), ""),
+    ValueKind.CLOCK: {
+        "AUTO": "event times; live, the clock",
+        "EVENT_TIME": "the largest so far",
+        "ARRIVAL_COLUMN": "of the sources",
+        "NONE": "nothing expires",
+    },
 }
+"""The values of an option, and what each means where its name does not say it."""
 
 
 def options_form(drafting: Drafting) -> None:
@@ -65,7 +71,8 @@ def _field(drafting: Drafting, option: Option) -> None:
             pending().draw(key, is_on, take)
             st.toggle(option.title, is_on, key=key, help=f"{option.description} Option: {option.name}.")
         case ValueKind.PHASES | ValueKind.CLOCK:
-            choices = _CHOICES[option.value]
+            meanings = _CHOICES[option.value]
+            choices = list(meanings)
             shown = text.strip().upper() if text.strip().upper() in choices else choices[0]
             pending().draw(key, shown, take)
             st.selectbox(
@@ -73,6 +80,7 @@ def _field(drafting: Drafting, option: Option) -> None:
                 choices,
                 choices.index(shown),
                 key=key,
+                format_func=lambda choice: f"{choice} · {meanings[choice]}" if meanings[choice] else choice,
                 help=f"{option.description} Option: {option.name}.",
             )
         case ValueKind.ZONE:

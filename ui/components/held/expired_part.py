@@ -84,11 +84,11 @@ def _file(run: Run, event: int | None) -> None:
         st.caption("Pick a record: its file says when its state went, and what would have come out without a TTL.")
         return
     with st.container(border=True, key="expired-file"):
-        title, close = st.columns([12, 1], vertical_alignment="center")
-        title.markdown(f"**Event {event:,}** met expired state")
-        if close.button("", key="expired-file-close", icon=":material/close:", help="Close the file", type="tertiary"):
-            state.update(event=None)
-            st.rerun()
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"**Event {event:,}** met expired state", width="content")
+            if st.button("", key="expired-file-close", icon=":material/close:", help="Close the file", type="tertiary"):
+                state.update(event=None)
+                st.rerun()
         first = records[0]
         if first.values:
             record = Table(first.columns, [Row([Cell.of(value) for value in first.values])])

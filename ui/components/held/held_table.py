@@ -88,7 +88,9 @@ def held_in_words(entries: Mapping[str, int]) -> str:
 
 
 def of_kind(number: int, kinds: str) -> str:
-    """A number of entries with what they are: `1 accumulator`, `2 rows in the frame`."""
+    """A number of entries with what they are: `1 accumulator`, `2 rows in the frame`; of several kinds, their names."""
+    if ", " in kinds:
+        return f"{words.count(number, 'entry', 'entries')} ({kinds})"
     named = kinds if number != 1 else " ".join(_ONE.get(word, word) for word in kinds.split(" "))
     return f"{number:,} {named}"
 

@@ -126,10 +126,11 @@ def _draw(run: Run, found: Found) -> None:
 def _told(found: Found) -> str:
     best = next((trial for trial in found.trials if trial.ttl_ms and trial.ttl_ms == found.smallest_ms), None)
     shorter = [trial for trial in found.trials if best and trial.ttl_ms and trial.ttl_ms < best.ttl_ms]
+    so_far = "" if found.is_whole else " so far"
     if best is None:
-        return "**None of these TTLs** changes nothing for 99.9 % of the events."
+        return f"**None of the TTLs tried{so_far}** changes nothing for 99.9 % of the events."
     sentence = f"**The smallest TTL that changes nothing for 99.9 % of the events is {words.duration(best.ttl_ms)}**"
-    sentence += " (of the round ones)"
+    sentence += " (of the round ones)" if found.is_whole else ", of those tried so far"
     free = next((trial for trial in found.trials if not trial.ttl_ms), None)
     if free is not None and best.entries < free.entries:
         sentence += f", with {100 * best.entries / free.entries:.0f} % of the state that no TTL needs"
