@@ -142,7 +142,7 @@ ORDER = (
     *("errors", "caches", "scratch", "model", "functions", "expressions", "contract", "columnar", "python_functions"),
     *("reading", "writing"),
     *("ranking", "deduplication", "joins", "mini_batch", "aggregates", "windows", "patterns", "operators", "sources"),
-    *("registry", "examples", "planner", "spark", "sql", "script", "runtime", "batch_check", "local", "replay"),
+    *("registry", "examples", "sql", "planner", "spark", "script", "runtime", "batch_check", "local", "replay"),
     *("live_runs", "recordings", "running", "ttl_trials", "pipeline_files", "kept", "flink", "command_line"),
     "__main__",
 )

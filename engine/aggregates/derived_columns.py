@@ -10,6 +10,7 @@ from engine.aggregates.parameters import Aggregate, GroupBy, expression_of
 from engine.aggregates.python_function import PythonFunction, functions_of
 from engine.aggregates.registry import functions
 from engine.contract.derived import Derived
+from engine.contract.expression import as_typed
 from engine.contract.operator import Analyzer
 from engine.contract.requirements import require_different_names
 from engine.errors import ExpressionError, PipelineError, PlanRejected, unknown_name
@@ -106,21 +107,24 @@ def _check(
     if aggregate.filter is not None:
         type_ = analyzer.type_of(expression_of(aggregate.filter, schema), schema, node, f"{field}.filter")
         if type_ != BOOLEAN:
-            message = f"{field}: the condition {aggregate.filter!r} is {type_.flink}. Write one that is true or false."
+            condition = as_typed(aggregate.filter)
+            message = f"{field}: the condition {condition!r} is {type_.flink}. Write one that is true or false."
             raise PipelineError(message, node, f"{field}.filter")
     if aggregate.frequency is not None:
         type_ = analyzer.type_of(expression_of(aggregate.frequency, schema), schema, node, f"{field}.frequency")
         if type_ not in INTEGER_BITS:
-            message = f"{field}: the frequency {aggregate.frequency!r} is {type_.flink}. Choose a whole number."
+            message = (
+                f"{field}: the frequency {as_typed(aggregate.frequency)!r} is {type_.flink}. Choose a whole number."
+            )
             raise PipelineError(message, node, f"{field}.frequency")
     if column is None:
         return
     assert aggregate.argument is not None
-    problem = aggregate.function.check_argument(aggregate.argument, column.type, retracting=retracts)
+    problem = aggregate.function.check_argument(as_typed(aggregate.argument), column.type, retracting=retracts)
     if problem is None and aggregate.distinct:
         problem = comparable_needed(column.type)
     if problem is not None:
-        message = f"{field}: {aggregate.function.name}({aggregate.argument}) {problem}"
+        message = f"{field}: {aggregate.function.name}({as_typed(aggregate.argument)}) {problem}"
         raise PipelineError(message, node, f"{field}.argument")
 
 
@@ -144,7 +148,7 @@ def _check_function(node: str, field: str, aggregate: Aggregate, schema: Schema,
         if type_.has_map and not is_column:
             problem = "is a map made by an expression. Compute it in a projection before."
         if problem:
-            message = f"{field}: {aggregate.function.name}({argument}) {problem}"
+            message = f"{field}: {aggregate.function.name}({as_typed(argument)}) {problem}"
             raise PipelineError(message, node, place)
 
 

@@ -10,8 +10,9 @@ from pydantic import BeforeValidator, Field
 
 from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
+from engine.contract.expression import as_typed
 from engine.contract.named import Named
-from engine.contract.parameters import Parameters, SparkSql, parameter
+from engine.contract.parameters import Parameters, Sql, parameter
 from engine.contract.source import ComputedColumn
 from engine.model.origin import Origin
 from engine.model.schema import Schema
@@ -34,7 +35,7 @@ Shares = Annotated[Share | tuple[Share, ...], BeforeValidator(_shares_of)]
 class Argument(Parameters):
     """An argument of a function."""
 
-    expression: SparkSql = parameter("Expression", "A Flink SQL expression over the input's columns, such as a column.")
+    expression: Sql = parameter("Expression", "A Flink SQL expression over the input's columns, such as a column.")
 
 
 class Aggregate(Parameters):
@@ -85,7 +86,7 @@ class Aggregate(Parameters):
             return self.name
         if self.argument is None:
             return self.function.name.lower()
-        argument = "".join(char if char.isalnum() else "_" for char in self.argument).strip("_")
+        argument = "".join(char if char.isalnum() else "_" for char in as_typed(self.argument)).strip("_")
         return f"{self.function.name.lower()}_{argument}"
 
     @property
@@ -120,9 +121,10 @@ def described(aggregates: Iterable[Aggregate], *, retracting: bool, steady: Coll
     def name(call: Aggregate) -> str:
         return call.function.name + ("_RETRACT" if retracting and call.output_name not in steady else "")
 
-    return ", ".join(
-        f"{name(call)}({'DISTINCT ' if call.distinct else ''}{', '.join(call.arguments) or '*'})" for call in aggregates
-    )
+    def given(call: Aggregate) -> str:
+        return ("DISTINCT " if call.distinct else "") + (", ".join(map(as_typed, call.arguments)) or "*")
+
+    return ", ".join(f"{name(call)}({given(call)})" for call in aggregates)
 
 
 def group_origin(group_by: GroupBy, output: Sequence[str], window: tuple[str, str] | None = None) -> Origin:

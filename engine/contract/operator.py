@@ -49,6 +49,9 @@ OUT: Final = "out"
 class Analyzer(Protocol):
     """Judges expressions: `engine.expressions.analyzer.TypeRules`."""
 
+    def __hash__(self) -> int:
+        """What it has judged is remembered."""
+
     def type_of(self, expression: str, schema: Schema, node: str, field: str) -> Type:
         """The type of a Spark SQL expression over these columns. Raises ExpressionError."""
 
@@ -180,6 +183,11 @@ class Operator(Parameters):
     def needs_each_watermark(self) -> bool:
         """Whether in mini-batch it receives watermarks with each record, not in steps (Flink: no assigner)."""
         return False
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of rows that may precede a column in its expressions, as in A.v."""
+        return ()
 
     @property
     def foreign_code(self) -> str:

@@ -3,8 +3,11 @@
     window_ms: Duration = parameter("Window", "How long a window is.", default=1000, last=True)
 
 `parameter` is pydantic's Field with the marks for the form as arguments. Kinds of parameters with an input of their
-own are types: Columns, ColumnOrNone, Duration, DurationOrNone, SparkSql, SparkSqlOrNone. A parameter that is one of
+own are types: Columns, ColumnOrNone, Duration, DurationOrNone, Sql, SqlOrNone. A parameter that is one of
 several named objects, such as an aggregate function, is annotated with `engine.contract.named.Named`.
+
+An expression of a document is marked with its language: {"flink": "a / b"} (`engine.contract.expression`). A text
+without a mark is Spark SQL, as former versions wrote it.
 """
 
 from __future__ import annotations
@@ -12,9 +15,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Self, TypedDict, Unpack, cast, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
+
+from engine.contract.expression import FlinkSql, flink, flink_in
 
 MOST_CHARS: Final = 1_000_000
 """The most characters of an expression."""
@@ -28,7 +43,7 @@ class Marks(TypedDict, total=False):
     columns: bool
     """A list of columns."""
     expression: bool
-    """Spark SQL; `engine.expressions.spellings` translates Flink's spellings."""
+    """Flink SQL if it is marked so, else Spark SQL; `engine.expressions.spellings` translates Flink's spellings."""
     port: str
     """The input whose columns are meant, if there are several."""
     duration: bool
@@ -102,9 +117,9 @@ Duration = Annotated[int, parameter(ge=0, duration=True)]
 """A duration in ms."""
 DurationOrNone = Annotated[int | None, parameter(default=None, ge=0, duration=True)]
 """A duration in ms; None by default."""
-SparkSql = Annotated[str, parameter(min_length=1, expression=True)]
+Sql = Annotated[str, parameter(min_length=1, expression=True)]
 """A required expression."""
-SparkSqlOrNone = Annotated[str | None, parameter(default=None, min_length=1, expression=True)]
+SqlOrNone = Annotated[str | None, parameter(default=None, min_length=1, expression=True)]
 """An expression; None by default."""
 
 
@@ -112,22 +127,57 @@ SparkSqlOrNone = Annotated[str | None, parameter(default=None, min_length=1, exp
 class Parameters(BaseModel):
     """The base of all parameter models: unknown fields are errors, values do not change, numbers fit a BIGINT.
 
-    Expressions are converted to Spark SQL.
+    Expressions are Spark SQL, but those in Flink SQL are so only after they were bound (`engine.sql.typed`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    @field_validator("*")
+    @field_validator("*", mode="wrap")
     @classmethod
-    def _is_spark_sql(cls, value: Any, field: ValidationInfo) -> Any:
-        if not (isinstance(value, str) and marks_of(cls.model_fields[field.field_name or ""]).get("expression")):
+    def _expression(cls, value: Any, handler: ValidatorFunctionWrapHandler, field: ValidationInfo) -> Any:
+        if not marks_of(cls.model_fields[field.field_name or ""]).get("expression"):
+            return handler(value)
+        if isinstance(value, FlinkSql):
             return value
-        if len(value) > MOST_CHARS:
-            message = f"it has {len(value):,} characters, and {MOST_CHARS:,} are the most of an expression"
+        typed = flink_in(value)
+        text = handler(value if typed is None else typed)
+        if not isinstance(text, str):
+            return text
+        if len(text) > MOST_CHARS:
+            message = f"it has {len(text):,} characters, and {MOST_CHARS:,} are the most of an expression"
             raise ValueError(message)
+        if typed is not None:
+            return FlinkSql(text)
         from engine.expressions.spellings import as_spark
 
-        return as_spark(value)
+        return as_spark(text)
+
+    @model_serializer(mode="wrap")
+    def _marked(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = handler(self)
+        marked = {name: flink(value.flink) for name, value in self if isinstance(value, FlinkSql)}
+        return written | {name: value for name, value in marked.items() if name in written}
+
+    def with_expressions(self, change: Callable[[str, str, Marks], str], path: str = "") -> Self:
+        """The parameters with other expressions. change: of a text, its path and marks, the text instead of it."""
+        made: dict[str, Any] = {}
+        for name, field in type(self).model_fields.items():
+            value, marks, place = getattr(self, name), marks_of(field), f"{path}{name}"
+            if isinstance(value, str) and marks.get("expression"):
+                made[name] = change(value, place, marks)
+            elif isinstance(value, Parameters):
+                made[name] = value.with_expressions(change, f"{place}.")
+            elif isinstance(value, tuple) and any(isinstance(each, Parameters) for each in value):
+                made[name] = tuple(
+                    each.with_expressions(change, f"{place}.{at}.") if isinstance(each, Parameters) else each
+                    for at, each in enumerate(value)
+                )
+        return self.model_copy(update=made)
+
+    @property
+    def in_spark(self) -> Self:
+        """Bound parameters with Spark SQL only: what was typed is no longer known."""
+        return self.with_expressions(lambda text, path, marks: str(text))
 
     @model_validator(mode="after")
     def _numbers_fit(self) -> Self:

@@ -15,7 +15,7 @@ from pydantic import model_validator
 from engine.contract.derived import Derived
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.operator import OUT
-from engine.contract.parameters import ColumnOrNone, Columns, DurationOrNone, Parameters, SparkSql, parameter
+from engine.contract.parameters import ColumnOrNone, Columns, DurationOrNone, Parameters, Sql, parameter
 from engine.contract.scan import Scan, rows_of
 from engine.contract.stream import Json, Stream, Whole
 from engine.errors import PipelineError
@@ -87,9 +87,7 @@ class ComputedColumn(Parameters):
     """One column that an expression computes."""
 
     name: str = parameter("Name", "The name of the column.", min_length=1)
-    expression: SparkSql = parameter(
-        "Expression", "A Flink SQL expression over the input's columns, such as amount * 2."
-    )
+    expression: Sql = parameter("Expression", "A Flink SQL expression over the input's columns, such as amount * 2.")
 
 
 PrimaryKey = Annotated[

@@ -5,6 +5,7 @@ An expression that may not be evaluated, or has no type by `engine.expressions.i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -24,6 +25,7 @@ _AMBIGUOUS: Final = (
 )
 
 
+@dataclass(frozen=True)
 class TypeRules:
     """The analyzer that all but tests have."""
 

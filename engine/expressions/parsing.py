@@ -13,8 +13,6 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.generators.spark import SparkGenerator
 
-from engine.model.types import quote
-
 # Besides its own errors, the parser raises others for a few unexpected texts and for very deep ones.
 UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
 VALUES: Final = frozenset(
@@ -71,7 +69,7 @@ def words_of(text: str) -> tuple[Word, ...] | None:
 
 
 def renamed_in(text: str, old: str, new: str) -> str:
-    """An expression with a renamed column; literals, comments, calls and fields are left unchanged."""
+    """An expression with a renamed column; literals, comments, calls and fields are left unchanged. new: in SQL."""
     try:
         tokens = Dialect.get_or_raise(SPARK).tokenize(text)
     except UNREADABLE:
@@ -83,7 +81,7 @@ def renamed_in(text: str, old: str, new: str) -> str:
         is_field = at > 0 and tokens[at - 1].text == "."
         if token.token_type in VALUES or token.text.lower() != old.lower() or is_call or is_field:
             continue
-        written += text[place : token.start] + (new if new.isidentifier() and new.isascii() else quote(new))
+        written += text[place : token.start] + new
         place = token.end + 1
     return written + text[place:]
 

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from engine.contract.derived import Derived
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, Operator, StepContext
-from engine.contract.parameters import SparkSqlOrNone, parameter
+from engine.contract.parameters import SqlOrNone, parameter
 from engine.contract.requirements import require_event_time
 from engine.contract.step import KeyedInput
 from engine.expressions import compile_condition
@@ -57,7 +57,7 @@ class KeyedJoin(Operator):
     )
     left_keys: LeftKeys = Field(min_length=1)
     right_keys: RightKeys = Field(min_length=1)
-    condition: SparkSqlOrNone = parameter(
+    condition: SqlOrNone = parameter(
         "Further condition",
         "A further condition on the joined columns, such as x < y. A right column whose name the left "
         "input has, too, gets a number: k becomes k0.",

@@ -95,6 +95,14 @@ def _key_pair(node: str, left: Column, right: Column) -> tuple[str, str]:
     raise PlanRejected(message, node, "right_keys")
 
 
+def seen(inputs: Sequence[Schema]) -> Schema:
+    """The columns that an expression over these inputs sees: of two inputs those of an inner join's row."""
+    if len(inputs) == 2:
+        left, right = inputs
+        return Schema(joined(left, right, JoinKind.INNER))
+    return inputs[0] if inputs else Schema(())
+
+
 def joined(left: Schema, right: Schema, kind: JoinKind) -> tuple[Column, ...]:
     """The columns of a joined row: the left ones, then the right ones, whose names get a number where taken.
 

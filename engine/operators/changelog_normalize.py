@@ -28,7 +28,7 @@ from engine.contract.frames import KIND
 from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
-from engine.contract.parameters import Columns, SparkSqlOrNone, parameter
+from engine.contract.parameters import Columns, SqlOrNone, parameter
 from engine.contract.requirements import Offer
 from engine.contract.state_in_words import Description, Names, kept_row
 from engine.contract.step import Keyed, KeyedInput
@@ -125,7 +125,7 @@ class ChangelogNormalize(Operator):
     group: ClassVar[str] = "keyed"
 
     keys: Columns = parameter("Key columns", "The primary key: the columns that identify a row.", min_length=1)
-    condition: SparkSqlOrNone = parameter(
+    condition: SqlOrNone = parameter(
         "Only where", "A condition on the emitted rows; a row that no longer meets it is deleted."
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived, Monotonicity, constant
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
-from engine.contract.parameters import SparkSql, parameter
+from engine.contract.parameters import Sql, parameter
 from engine.contract.requirements import Offer, forwarded, forwarded_with_update_before
 from engine.contract.step import Native, Projection, Step
 from engine.expressions import Expression
@@ -45,7 +45,7 @@ class Filter(Operator):
     also_called: ClassVar[tuple[str, ...]] = ("where", "having", "condition", "drop rows", "split", "route")
     group: ClassVar[str] = "records"
 
-    condition: SparkSql = parameter(
+    condition: Sql = parameter(
         "Condition", "A Flink SQL expression. Records for which it is true are kept: amount > 10"
     )
 

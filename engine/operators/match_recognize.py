@@ -23,7 +23,7 @@ from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, OwnTime
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
-from engine.contract.parameters import Duration, Parameters, SparkSql, parameter
+from engine.contract.parameters import Duration, Parameters, Sql, parameter
 from engine.contract.partition_by import PartitionBy
 from engine.contract.requirements import Offer, require_different_names, require_event_time, require_insert_only
 from engine.contract.step import Keyed, KeyedInput
@@ -56,7 +56,7 @@ class Define(Parameters):
     """The condition of a variable."""
 
     variable: str = parameter("Variable", "A variable of the pattern.", min_length=1)
-    condition: SparkSql = parameter(
+    condition: Sql = parameter(
         "Condition", "The condition that its rows must meet: price > 10, price < LAST(A.price, 1), SUM(A.price) < 100."
     )
 
@@ -65,7 +65,7 @@ class Measure(Parameters):
     """A value of a match."""
 
     name: str = parameter("Name", "The name of the column.", min_length=1)
-    expression: SparkSql = parameter(
+    expression: Sql = parameter(
         "Value", "A value of the match: LAST(A.price), FIRST(A.price, 1), SUM(A.price), MATCH_ROWTIME()."
     )
 

@@ -7,29 +7,36 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from engine.contract.above import above_of
 from engine.contract.derived import Derived, constant
+from engine.contract.expression import flink_in
 from engine.contract.operator import OUT, Analyzer, Operator
 from engine.contract.source import Source
 from engine.contract.unread import Unread
 from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
 from engine.model.changelog import UpdateKind
-from engine.model.combined_watermark import NOTHING, Above, Combined, meeting
+from engine.model.combined_watermark import NOTHING
 from engine.model.options import zone
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.zones import Zone
 from engine.planner.zoned import zoned
 from engine.reading.typed.computed import output_of
 from engine.registry import configured
+from engine.sql.typed import typed
 
 
 @dataclass(frozen=True)
 class DerivedNode:
-    """A node with its configured operator, its input edges in port order, its output, and its second ones by port."""
+    """A node with its bound operator, its input edges in port order, its output, and its second ones by port.
+
+    in_utc: the operator before it was put into a time zone.
+    """
 
     node: Node
     operator: Operator | Source
     edges: tuple[Edge, ...]
     derived: Derived
+    in_utc: Operator | Source
     second: Mapping[str, Derived] = field(default_factory=dict)
 
     def output(self, port: str) -> Derived:
@@ -53,6 +60,8 @@ def derive(
             if any(edge.source not in done for edge in edges):
                 continue
             _check_outputs(node, edges, done)
+            schemas = [done[edge.source].output(edge.source_port).schema for edge in edges]
+            operator = typed(node.id, operator, schemas, analyzer, folder)
             derived = _derive_node(node, operator, edges, done, analyzer, folder)
             done[node.id] = derived if in_zone is None else _zoned(derived, done, analyzer, in_zone, folder)
         except StudioError as error:
@@ -80,14 +89,15 @@ def _as_typed(error: StudioError, node: Node) -> StudioError:
     """An expression error in terms of the document's text; the analyzer received Spark SQL."""
     if not isinstance(error, ExpressionError):
         return error
-    typed: Any = node.parameters
+    given: Any = node.parameters
     for part in error.field.split("."):
         try:
-            typed = typed[int(part) if part.isdecimal() else part]
+            given = given[int(part) if part.isdecimal() else part]
         except (LookupError, TypeError):
             return error
-    is_other = isinstance(typed, str) and typed != error.expression
-    return ExpressionError(error.node, error.field, typed, error.reason) if is_other else error
+    text = flink_in(given) or given
+    is_other = isinstance(text, str) and text != error.expression
+    return ExpressionError(error.node, error.field, text, error.reason) if is_other else error
 
 
 def _derive_node(
@@ -116,7 +126,7 @@ def _derive_node(
     if derived.schema.event_time is None:
         derived = replace(derived, timeless=_why_timeless(node.id, operator, derived, inputs))
     _check_names(node.id, derived)
-    return DerivedNode(node, operator, edges, derived, second)
+    return DerivedNode(node, operator, edges, derived, operator, second)
 
 
 def _why_timeless(node: str, operator: Operator | Source, derived: Derived, inputs: Sequence[Derived]) -> str:
@@ -139,19 +149,6 @@ def _steady(source: Source, derived: Derived) -> Collection[str]:
         # As above its normaliser, which is left out if no consumer needs -U.
         return derived.shortest_key
     return derived.schema.names if derived.is_insert_only else ()
-
-
-def above_of(operator: Operator | Source, node: str, inputs: Sequence[Derived]) -> Above:
-    """The origin of an operator's watermark: its inputs, combined. Its output's watermark may be delayed further."""
-    if not isinstance(operator, Operator):
-        return node
-    channels: list[Above] = []
-    for input_ in inputs:
-        above = input_.above
-        # A union directly below another one is merged with it, as in Flink.
-        is_one = operator.many_edges and isinstance(above, Combined) and above.is_union and above.made_by == input_.node
-        channels += above.inputs if is_one and isinstance(above, Combined) else (above,)
-    return meeting(channels, is_union=operator.many_edges, node=node)
 
 
 def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) -> tuple[Edge, ...]:

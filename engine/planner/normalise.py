@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.aggregates.parameters import key_expressions
 from engine.contract.operator import OUT, Operator
+from engine.contract.source import Source
 from engine.errors import PlanRejected
 from engine.expressions import Expression
 from engine.model.changelog import UpdateKind
@@ -28,7 +29,9 @@ from engine.operators.filter import Filter
 from engine.operators.project import Project
 from engine.planner.derive import DerivedNode
 from engine.planner.update_kinds import Chosen
-from engine.registry import configured
+
+Operators = Mapping[str, Operator | Source]
+"""By node of the document, its bound operator."""
 
 
 def normalised(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline:
@@ -41,7 +44,7 @@ def normalised(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline
             message = "an upsert source needs a primary key, by which a row replaces another. Set its columns."
             raise PlanRejected(message, name, "primary_key")
         if is_upsert or (node.derived.upsert_keys and _may_repeat(pipeline)):
-            pipeline = _with_normaliser(pipeline, name, node)
+            pipeline = _with_normaliser(pipeline, name, nodes)
     return pipeline
 
 
@@ -73,18 +76,19 @@ def _may_repeat(pipeline: Pipeline) -> bool:
     return is_on(pipeline.options, DUPLICATES)
 
 
-def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipeline:
+def _with_normaliser(pipeline: Pipeline, source: str, nodes: Mapping[str, DerivedNode]) -> Pipeline:
     """The pipeline with a normaliser for the consumers of the source.
 
     Consumers with different columns or conditions share a normaliser of whole rows; but above a watermark each has its
     own, as Flink does not recognise there that they read the same rows.
     """
-    schema = node.derived.schema
-    key = node.derived.shortest_key or frozenset()
-    readers = _readers(pipeline, source, schema, key)
+    schema = nodes[source].derived.schema
+    key = nodes[source].derived.shortest_key or frozenset()
+    operators = {name: each.in_utc for name, each in nodes.items()}
+    readers = _readers(pipeline, operators, source, schema, key)
     keys = [name for name in schema.names if name in key]
     whole = frozenset(schema.names)
-    reads = [(_used(pipeline, reader, schema, key), _condition(pipeline, reader)) for reader in readers]
+    reads = [(_used(pipeline, operators, reader, schema, key), _condition(operators, reader)) for reader in readers]
     if len(set(reads)) > 1 and all(column.time is None for column in schema):
         reads = [(whole, None)] * len(readers)
     made: dict[object, str] = {}
@@ -109,19 +113,21 @@ def _with_normaliser(pipeline: Pipeline, source: str, node: DerivedNode) -> Pipe
     return pipeline
 
 
-def _readers(pipeline: Pipeline, source: str, schema: Schema, key: frozenset[str]) -> tuple[Edge, ...]:
+def _readers(
+    pipeline: Pipeline, operators: Operators, source: str, schema: Schema, key: frozenset[str]
+) -> tuple[Edge, ...]:
     """The consumers of a source, past conditions on its key: a row meets these always or never, so they stay below."""
     readers: list[Edge] = []
     for edge in pipeline.outputs(source):
-        condition, above = _condition(pipeline, edge), pipeline.outputs(edge.target)
+        condition, above = _condition(operators, edge), pipeline.outputs(edge.target)
         is_on_key = condition is not None and Expression.parse(condition).columns(schema) <= key
-        readers += _readers(pipeline, edge.target, schema, key) if is_on_key and above else [edge]
+        readers += _readers(pipeline, operators, edge.target, schema, key) if is_on_key and above else [edge]
     return tuple(readers)
 
 
-def _condition(pipeline: Pipeline, reader: Edge) -> str | None:
+def _condition(operators: Operators, reader: Edge) -> str | None:
     """The condition directly above a source; None for no condition."""
-    operator = configured(pipeline.node(reader.target))
+    operator = operators.get(reader.target)
     return operator.condition if isinstance(operator, Filter) else None
 
 
@@ -138,19 +144,21 @@ def _merged(pipeline: Pipeline, filter_: str, keys: Sequence[str], condition: st
     return pipeline.model_copy(update={"nodes": tuple(nodes)})
 
 
-def _used(pipeline: Pipeline, reader: Edge, schema: Schema, key: frozenset[str]) -> frozenset[str]:
+def _used(
+    pipeline: Pipeline, operators: Operators, reader: Edge, schema: Schema, key: frozenset[str]
+) -> frozenset[str]:
     """The columns that a consumer of a source uses, and the key: all, unless it is a projection or an aggregate.
 
     An update of unused columns alone is thus dropped. A condition may be in between.
     """
     used = key
-    above = pipeline.node(reader.target)
-    while isinstance(operator := configured(above), Filter):
+    above = reader.target
+    while isinstance(operator := operators.get(above), Filter):
         used |= Expression.parse(operator.condition).columns(schema)
-        consumers = pipeline.outputs(above.id)
+        consumers = pipeline.outputs(above)
         if len(consumers) != 1:
             return frozenset(schema.names)
-        above = pipeline.node(consumers[0].target)
+        above = consumers[0].target
     match operator:
         case Project():
             expressions = [column.expression for column in operator.columns]

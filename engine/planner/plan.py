@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from engine.contract.above import above_of
 from engine.contract.derived import Derived
 from engine.contract.operator import OUT, InputPlan, Operator, StepContext, Strategy, WithSchema
 from engine.contract.source import Source
@@ -16,7 +17,6 @@ from engine.model.options import RETRACTION, goes_by_arrival, is_on, zone
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Column
 from engine.model.zones import Zone
-from engine.planner.derive import above_of
 
 
 @dataclass(frozen=True)

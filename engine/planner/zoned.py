@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from engine.contract.parameters import Parameters, marks_of
+from engine.contract.expression import FlinkSql, as_typed
+from engine.contract.parameters import Marks, Parameters
 from engine.errors import PlanRejected
 from engine.expressions.zoned import in_zone, is_typed, may_depend
-from engine.joins.sides import JoinKind, joined
+from engine.joins.sides import seen
 from engine.model.schema import Schema
 from engine.model.zones import Zone
 
@@ -24,9 +25,10 @@ def zoned(node: str, operator: Model, ports: Sequence[str], inputs: Sequence[Sch
     if not inputs:
         return operator
     is_pair = len(by_port) == 2
-    whole = Schema(joined(inputs[0], inputs[1], JoinKind.INNER)) if is_pair else inputs[0]
+    whole = seen(inputs)
 
-    def of_text(field: str, text: str, schema: Schema) -> str:
+    def in_its_zone(text: str, field: str, marks: Marks) -> str:
+        schema = by_port.get(marks.get("port", ""), whole)
         if not is_typed(text, schema):
             has_instants = any(column.type.is_instant for column in schema)
             written = text if not (has_instants and may_depend(text)) else None
@@ -35,23 +37,10 @@ def zoned(node: str, operator: Model, ports: Sequence[str], inputs: Sequence[Sch
             written = written if schema is not whole or not is_pair or written == text else None
         if written is None:
             message = (
-                f"{field}: {text} depends on the time zone {zone.name}, which a condition over several rows may not. "
-                "Compute it in a projection before."
+                f"{field}: {as_typed(text)} depends on the time zone {zone.name}, which a condition over several rows "
+                "may not. Compute it in a projection before."
             )
             raise PlanRejected(message, node, field)
-        return written
+        return FlinkSql(text.flink, written) if isinstance(text, FlinkSql) else written
 
-    def of_model(model: Any, path: str) -> Any:
-        made: dict[str, Any] = {}
-        for name, field in type(model).model_fields.items():
-            value, marks = getattr(model, name), marks_of(field)
-            if isinstance(value, str) and marks.get("expression"):
-                made[name] = of_text(f"{path}{name}", value, by_port.get(marks.get("port", ""), whole))
-            elif isinstance(value, Parameters):
-                made[name] = of_model(value, f"{path}{name}.")
-            elif isinstance(value, tuple) and any(isinstance(each, Parameters) for each in value):
-                made[name] = tuple(of_model(each, f"{path}{name}.{at}.") for at, each in enumerate(value))
-        return model.model_copy(update=made)
-
-    made: Model = of_model(operator, "")
-    return made
+    return operator.with_expressions(in_its_zone)

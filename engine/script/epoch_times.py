@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.contract.expression import text_in
 from engine.contract.operator import Analyzer
 from engine.errors import StudioError
 from engine.expressions import Expression
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Column, TimeUnit
 from engine.model.types import BIGINT, quote
+from engine.operators.project import Project
 from engine.planner.derive import DerivedNode, derive
 from engine.registry import lookup
 
@@ -39,10 +41,12 @@ def _unfolded(pipeline: Pipeline, node: Node, nodes: Mapping[str, DerivedNode]) 
     (edge,) = pipeline.inputs(node.id)
     input_schema = nodes[edge.source].derived.schema
     columns = list(node.parameters["columns"])
-    for item in node.parameters["columns"]:
-        plain = Expression.parse(item["expression"]).plain_column(input_schema)
+    project = nodes[node.id].operator
+    assert isinstance(project, Project)
+    for item in project.columns:
+        plain = Expression.parse(item.expression).plain_column(input_schema)
         if plain is not None and _counts(plain):
-            columns.append({"name": shadow(item["name"]), "expression": quote(shadow(plain.name))})
+            columns.append({"name": shadow(item.name), "expression": quote(shadow(plain.name))})
     return _with(node, {**node.parameters, "columns": columns})
 
 
@@ -104,12 +108,12 @@ def _folded_source(node: Node, bases: dict[str, str]) -> Node:
 
 def _folded_project(node: Node) -> Node:
     columns = node.parameters["columns"]
-    names = {item["name"]: item["expression"].strip("`") for item in columns}
+    names = {item["name"]: text_in(item["expression"]).strip("`") for item in columns}
     kept = [
         item
         for item in columns
         if not any(
-            item["name"] == shadow(name) and item["expression"].strip("`") == shadow(value)
+            item["name"] == shadow(name) and text_in(item["expression"]).strip("`") == shadow(value)
             for name, value in names.items()
         )
     ]
@@ -123,7 +127,8 @@ def _without_idle_projects(pipeline: Pipeline) -> Pipeline:
     for node in pipeline.nodes:
         above = pipeline.outputs(node.id)
         is_made = node.operator == "project" and all(edge.target in sinks for edge in above) and above
-        if is_made and all(item["expression"] == quote(item["name"]) for item in node.parameters["columns"]):
+        columns = node.parameters["columns"] if is_made else ()
+        if is_made and all(text_in(item["expression"]).strip("`") == item["name"] for item in columns):
             (into,) = pipeline.inputs(node.id)
             nodes.remove(node)
             edges.remove(into)

@@ -68,6 +68,9 @@ _MORE: Final = {
     "CAST(try_to_timestamp({0}, {1}) AS DATE)": "TO_DATE({0}, {1})",
     "try_to_timestamp({0})": "CAST(TO_TIMESTAMP({0}) AS TIMESTAMP_LTZ(3))",
     "try_to_timestamp({0}, {1})": "CAST(TO_TIMESTAMP({0}, {1}) AS TIMESTAMP_LTZ(3))",
+    "nvl({0}, {1})": "COALESCE({0}, {1})",
+    "size({0})": "CARDINALITY({0})",
+    "element_at({0}, {1})": "{0}[{1}]",
     TEXT_OF_BYTES: "CAST({0} AS STRING)",
     "date_format({0}, 'yyyy-MM-dd HH:mm:ss.SSS')": "CAST({0} AS STRING)",
     "CASE WHEN {1} = 0 THEN {0} * double('Infinity') ELSE {0} / {1} END": "{0} / {1}",
@@ -116,6 +119,8 @@ class Translation:
                 return "NULL"
             case exp.Neg():
                 return f"- {self._write(node.this)}"
+            case exp.Not(this=exp.Is() as test):
+                return f"{self._write(test.this)} IS NOT {self._write(test.expression)}"
             case exp.Not():
                 return f"NOT {self._write(node.this)}"
             case exp.NullSafeEQ():

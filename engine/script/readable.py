@@ -1,7 +1,9 @@
-"""An expression of a document as people read it: Flink SQL, with the backticks and parentheses that it needs."""
+"""Spark SQL of documents as people read it: Flink SQL that, bound to the same columns, is the same Spark SQL again."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -13,44 +15,67 @@ from engine.expressions.analyzer import TypeRules
 from engine.expressions.as_written import spark_tree
 from engine.expressions.spellings import as_spark
 from engine.model.schema import Schema
-from engine.model.types import VOID
+from engine.patterns.references import without_variables
 from engine.script.flink_expressions import Translation
 from engine.script.formatting import unquoted
 from engine.sql.parsing import tokens_of
+from engine.sql.typed import spark_of
 
 _LONGEST: Final = 2_000
 """The most characters of a text that is tried without each of its parentheses."""
-
 _COMMENTS: Final = ("--", "/*")
+_RULES: Final = TypeRules()
+_UNWRITABLE: Final = (SqlglotError, StudioError, ValueError, RecursionError)
 
 
 @lru_cache(maxsize=4096)
-def readable(text: str, schema: Schema | None = None) -> str:
-    """The expression in Flink SQL; as it is where Flink SQL, read again in its place, would not say the same.
+def flink_of(text: str, schema: Schema, variables: tuple[str, ...] = ()) -> str | None:
+    """Flink SQL for an expression in Spark SQL over these columns; None if none is known to mean the same.
 
-    schema: of the columns that it is about, if they are known: types tell some functions apart.
+    variables: of a pattern, that may precede a column.
     """
     if not text.strip() or any(sign in text for sign in _COMMENTS):
-        return text
-    translation = Translation(lambda part: VOID if schema is None else TypeRules().type_of(part, schema, "", ""))
-    try:
-        meaning = _meaning(text)
-        for written in (translation.flink(text), text):
-            shown = unquoted(written)
-            if _meaning(shown) == meaning:
-                return _without_parentheses(shown, meaning)
-    except (SqlglotError, StudioError, ValueError, RecursionError):
-        pass
-    return text
-
-
-def _meaning(text: str) -> exp.Expr | None:
-    """The tree of what Spark computes, without parentheses and with every name quoted; None if it is unreadable."""
-
-    try:
-        tree = exp.Paren(this=spark_tree(as_spark(text)))
-    except SqlglotError:
         return None
+    try:
+        meaning = _meaning(as_spark(text))
+        for candidate in _candidates(text, schema, variables):
+            spark = spark_of(candidate, schema, _RULES, variables=variables)
+            if _meaning(spark) == meaning:
+                return _without_parentheses(candidate, spark, schema, variables)
+    except _UNWRITABLE:
+        pass
+    return None
+
+
+def flink_instead(text: str, schema: Schema, variables: tuple[str, ...] = ()) -> str | None:
+    """Flink SQL for a text that is Spark SQL and no Flink SQL: NVL(a, 0) is COALESCE(a, 0). None if none is known."""
+    try:
+        translation = _translation(schema, variables)
+        spark = as_spark(text)
+        _RULES.type_of(without_variables(spark, variables), schema, "", "")
+        written = unquoted(translation.flink(spark))
+        if translation.unknown or written == text:
+            return None
+        return _without_parentheses(written, spark_of(written, schema, _RULES, variables=variables), schema, variables)
+    except _UNWRITABLE:
+        return None
+
+
+def _candidates(text: str, schema: Schema, variables: tuple[str, ...]) -> Iterator[str]:
+    for written in (_translation(schema, variables).flink, str):
+        with suppress(*_UNWRITABLE):
+            candidate = unquoted(written(text))
+            spark_of(candidate, schema, _RULES, variables=variables)
+            yield candidate
+
+
+def _translation(schema: Schema, variables: tuple[str, ...]) -> Translation:
+    return Translation(lambda part: _RULES.type_of(without_variables(part, variables), schema, "", ""))
+
+
+def _meaning(spark: str) -> exp.Expr:
+    """The tree of what Spark computes, without parentheses and with every name quoted. Raises SqlglotError."""
+    tree = exp.Paren(this=spark_tree(spark))
     for paren in list(tree.find_all(exp.Paren)):
         if paren is not tree:
             paren.replace(paren.this)
@@ -59,8 +84,8 @@ def _meaning(text: str) -> exp.Expr | None:
     return tree
 
 
-def _without_parentheses(text: str, meaning: exp.Expr | None) -> str:
-    """The text without the pairs of parentheses that change nothing."""
+def _without_parentheses(text: str, spark: str, schema: Schema, variables: tuple[str, ...]) -> str:
+    """The text without the pairs of parentheses that change nothing. spark: what it is bound to."""
     at = 0
     while len(text) <= _LONGEST:
         pairs = [pair for pair in _pairs(text) if pair[0] >= at]
@@ -68,7 +93,11 @@ def _without_parentheses(text: str, meaning: exp.Expr | None) -> str:
             break
         start, end = min(pairs)
         bare = f"{text[:start]}{text[start + 1 : end]}{text[end + 1 :]}"
-        text, at = (bare, start) if _meaning(bare) == meaning else (text, start + 1)
+        try:
+            is_same = spark_of(bare, schema, _RULES, variables=variables) == spark
+        except StudioError:
+            is_same = False
+        text, at = (bare, start) if is_same else (text, start + 1)
     return text
 
 

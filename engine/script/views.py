@@ -93,9 +93,10 @@ def query_of(node: Node, inputs: Sequence[str], emitter: Emitter) -> tuple[str, 
     return made.flink_sql(list(zip(inputs, schemas, strict=True))), unknown
 
 
-def parameters_of(node: Node) -> dict[str, Any]:
+def parameters_of(node: Node | Operator | Source) -> dict[str, Any]:
     """All parameters of a node, including defaults; types in Spark's spelling."""
-    return _typed(configured(node).model_dump(mode="json"))
+    operator = configured(node) if isinstance(node, Node) else node
+    return _typed(operator.model_dump(mode="json"))
 
 
 def plain_node(node: Node) -> Node:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from engine.contract.expression import as_typed
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
 from engine.contract.target import SinkMode
@@ -158,7 +159,7 @@ def _source(node: Node, known: DerivedNode, draft: _Draft) -> None:
         back = None
     draft.warnings += [f"{node.id}: {line}" for line in _NOTE.findall(text)]
     text = _NOTE.sub(rf"{_OUR_COMMENT}\1", text)
-    draft.parts.append(_part(node, *_directives(node, back), text))
+    draft.parts.append(_part(node, *_directives(node, known, back), text))
     draft.emitter.source(node)
 
 
@@ -172,14 +173,14 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
     tried: list[Node | None] = []
     for statement in statements:
         back = _read_back(node.id, statement, inputs, draft.emitter)
-        if back is not None and _agrees(back, node):
+        if back is not None and not _differing(back, node, known):
             break
         tried.append(back)
     else:
         statement, back = statements[0], tried[0]
     comments = [*_own_additions(node, back), *_otherwise(node, inputs, draft.emitter)]
     draft.warnings += [f"{node.id}: {comment}" for comment in comments]
-    draft.parts.append(_part(node, *map(_OUR_COMMENT.__add__, comments), *_directives(node, back), statement))
+    draft.parts.append(_part(node, *map(_OUR_COMMENT.__add__, comments), *_directives(node, known, back), statement))
     place_node(node, inputs, draft.emitter, None)
 
 
@@ -204,7 +205,7 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
     insert = laid_out(f"INSERT INTO {identifier(node.id)} SELECT {names} FROM {identifier(edge.source)}")
     back = Node(id=node.id, operator="sink", parameters=sink_of(node.id, taken_apart(table)))
     draft.parts.append(_part(node, *map(_OUR_COMMENT.__add__, comments), table))
-    draft.inserts.append(Part(node.id, "\n".join([*_directives(node, back), f"{insert};"])))
+    draft.inserts.append(Part(node.id, "\n".join([*_directives(node, known, back), f"{insert};"])))
 
 
 def _part(node: Node, *lines: str) -> Part:
@@ -241,15 +242,19 @@ def _read_back(name: str, text: str, inputs: Sequence[str], emitter: Emitter) ->
     return made[0] if len(made) == 1 else None
 
 
-def _agrees(one: Node, other: Node) -> bool:
-    return one.operator == other.operator and parameters_of(one) == parameters_of(other)
+def _differing(back: Node, node: Node, known: DerivedNode) -> dict[str, Any]:
+    """The parameters that a node's SQL is not read with. A typed expression is read as it is, or as it is bound."""
+    if back.operator != node.operator:
+        return parameters_of(node)
+    typed = known.in_utc.with_expressions(lambda text, path, marks: as_typed(text))
+    got, written = parameters_of(back), [parameters_of(each) for each in (node, typed, known.in_utc.in_spark)]
+    return {name: value for name, value in written[0].items() if got.get(name) not in [each[name] for each in written]}
 
 
-def _directives(node: Node, back: Node | None) -> list[str]:
+def _directives(node: Node, known: DerivedNode, back: Node | None) -> list[str]:
     """The directives that the SQL needs to be read as this node again."""
     if back is not None and back.operator == node.operator:
-        wanted, got = parameters_of(node), parameters_of(back)
-        differing = {name: value for name, value in wanted.items() if got.get(name) != value}
+        differing = _differing(back, node, known)
         return [f"-- studio.parameters: {_json(differing)}"] if differing else []
     whole = plain_node(node)
     return [f"-- studio.node: {_json({'operator': whole.operator, 'parameters': whole.parameters})}"]

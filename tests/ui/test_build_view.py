@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from engine.contract.expression import flink
 from engine.examples import examples
 from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Edge, Node, Pipeline
@@ -115,11 +116,35 @@ def test_flink_s_spelling_is_understood_and_no_error_of_the_analyzer_takes_the_c
     monkeypatch.setattr("engine.expressions.analyzer.TypeRules.type_of", breaks)
     typed = "CAST(word AS TIMESTAMP(3)) IS NULL"
     labelled(app.text_area, "Condition").set_value(typed).run()
-    assert asked[-1] == "CAST(word AS TIMESTAMP_NTZ) IS NULL"
+    assert asked[-1] == "`word`"
     assert not app.error
     assert labelled(app.text_area, "Condition").value == typed
     assert "cannot be checked" in " ".join(each.value for each in (*app.markdown, *app.caption))
-    assert kept(store).node("latest").parameters["condition"] == typed
+    assert kept(store).node("latest").parameters["condition"] == flink(typed)
+
+
+def test_an_expression_of_a_former_version_is_computed_as_ever_until_flink_sql_takes_its_place(
+    store: Store, open_draft: OpenDraft
+) -> None:
+    document = add_node(examples()["01-word-frequency"], "filter", "words", {"condition": "1 / 2 = 0.5"}, "half")[0]
+    app = open_draft(document, "half")
+    assert labelled(app.text_area, "Condition").value == "1 / 2 = 0.5"
+    (button,) = [each for each in app.button if each.label.startswith("Spark SQL.")]
+    assert button.label == "Spark SQL. Write `CAST(1 AS DOUBLE) / 2 = 0.5`"
+    button.click().run()
+    assert kept(store).node("half").parameters["condition"] == flink("CAST(1 AS DOUBLE) / 2 = 0.5")
+    assert not [each for each in app.button if each.label.startswith("Spark SQL.")]
+
+
+def test_a_spelling_of_sparks_becomes_flink_sql_by_one_press(store: Store, open_draft: OpenDraft) -> None:
+    document = add_node(examples()["01-word-frequency"], "filter", "words", {"condition": "true"}, "words_only")[0]
+    app = open_draft(document, "words_only")
+    labelled(app.text_area, "Condition").set_value("nvl(word, '') <> ''").run()
+    assert any("NVL is no function of Flink's" in each.value for each in app.markdown)
+    (button,) = [each for each in app.button if each.label.startswith("Write ")]
+    button.click().run()
+    assert kept(store).node("words_only").parameters["condition"] == flink("COALESCE(word, '') <> ''")
+    assert labelled(app.text_area, "Condition").value == "COALESCE(word, '') <> ''"
 
 
 def test_a_file_s_columns_are_a_table_in_which_types_and_event_time_are_chosen(

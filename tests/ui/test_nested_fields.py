@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.contract.expression import flink, flink_in
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Column, Schema
 from engine.model.type_texts import type_from
@@ -22,7 +23,10 @@ def pipeline(nodes: list[Node], *edges: str) -> Pipeline:
 
 
 def computed(document: Pipeline, node: str, parameter: str) -> list[Any]:
-    return [(each["name"], each["expression"]) for each in document.node(node).parameters[parameter]]
+    return [
+        (each["name"], flink_in(each["expression"]) or each["expression"])
+        for each in document.node(node).parameters[parameter]
+    ]
 
 
 def test_fields_are_listed_by_their_paths_at_any_depth() -> None:
@@ -35,7 +39,7 @@ def test_fields_are_listed_by_their_paths_at_any_depth() -> None:
 
 def test_a_field_gets_its_own_name_or_that_of_its_path_if_a_column_has_it() -> None:
     schema = Schema((Column("id", type_from("BIGINT")),))
-    assert as_expression("customer.city", schema) == {"name": "city", "expression": "customer.city"}
+    assert as_expression("customer.city", schema) == {"name": "city", "expression": flink("customer.city")}
     assert as_expression("customer.ID", schema)["name"] == "customer_ID"
     assert as_expression("customer.`a b`", schema)["name"] == "a b"
 

@@ -6,7 +6,7 @@ Input is kept as it was typed, valid or not; the planner decides whether it is v
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from engine.contract.operator import OUT, Operator
@@ -210,6 +210,25 @@ def set_parameter(pipeline: Pipeline, node_id: str, name: str, value: object) ->
         parameters = {**node.parameters, name: value}
     changed = node.with_parameters(parameters)
     return pipeline.model_copy(update={"nodes": tuple(changed if each is node else each for each in pipeline.nodes)})
+
+
+def with_value(container: Any, path: Sequence[str | int], value: object) -> Any:
+    """A copy of a list or object with another value at a path; missing lists and objects are created."""
+    head, rest = path[0], path[1:]
+    if isinstance(head, int):
+        items = list(container) if isinstance(container, (list, tuple)) else []
+        while len(items) <= head:
+            items.append({})
+        items[head] = with_value(items[head], rest, value) if rest else value
+        return items
+    fields = dict(container) if isinstance(container, Mapping) else {}
+    if rest:
+        fields[head] = with_value(fields.get(head, {}), rest, value)
+    elif value is ABSENT:
+        fields.pop(head, None)
+    else:
+        fields[head] = value
+    return fields
 
 
 def set_arrival(pipeline: Pipeline, **values: Any) -> Pipeline:

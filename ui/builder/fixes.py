@@ -1,5 +1,6 @@
 """Fixes of a problem by one click. A fix is tried before it is offered: the planner has to accept the result.
 
+spell         write Flink SQL in place of a spelling of Spark's
 reorder       put a node that needs insert-only input before the node that emits updates
 rename        replace the name of a missing column, wherever it is used
 choose        take another choice of one of the node's own parameters
@@ -24,17 +25,21 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from engine.contract.expression import flink
 from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
-from engine.errors import ExpressionError, StudioError, UnknownColumn
+from engine.errors import ExpressionError, StudioError, UnknownColumn, shortened
+from engine.joins.sides import seen
 from engine.model.guesses import key_column, time_column
 from engine.model.pipeline import Edge, Node, Pipeline, Place
 from engine.planner import Check
 from engine.registry import configured, operators
+from engine.script.readable import flink_instead
 from engine.windows.parameters import LENGTHS
 from ui.builder.checking import checked, input_schemas, output_schema
-from ui.builder.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many
+from ui.builder.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many, with_value
 from ui.builder.renaming import with_column_renamed
+from ui.forms.complaints import path_of
 from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import suggested, windows_of
 
@@ -112,6 +117,7 @@ def _works(fix: Fix, node_id: str, verdict: Check) -> bool:
 
 
 def _candidates(pipeline: Pipeline, node: Node, problem: StudioError, verdict: Check) -> Iterator[Fix]:
+    yield from _in_flink(pipeline, node, problem, verdict)
     yield from _unite(pipeline, node)
     yield from _connect(pipeline, node)
     whole = filled(pipeline, node.id)
@@ -124,6 +130,19 @@ def _candidates(pipeline: Pipeline, node: Node, problem: StudioError, verdict: C
     yield from _prepare(pipeline, node, problem)
     yield from _replace(pipeline, node, verdict)
     yield from _choose(pipeline, node)
+
+
+def _in_flink(pipeline: Pipeline, node: Node, problem: StudioError, verdict: Check) -> Iterator[Fix]:
+    """Write Flink SQL in place of a spelling of Spark's."""
+    operator = _configured(node)
+    known = [schema for schema in input_schemas(pipeline, node.id, verdict).values() if schema is not None]
+    if not isinstance(problem, ExpressionError) or operator is None or len(known) < len(operator.ports):
+        return
+    instead = flink_instead(problem.expression, seen(known), operator.variables)
+    if instead is not None:
+        name, *path = path_of(problem.field)
+        value = with_value(node.parameters.get(str(name)), path, flink(instead)) if path else flink(instead)
+        yield Fix(f"Write {shortened(instead, 60)}", set_parameter(pipeline, node.id, str(name), value))
 
 
 def _rename(pipeline: Pipeline, problem: StudioError, verdict: Check) -> Iterator[Fix]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from engine.contract.expression import flink
 from engine.contract.operator import OUT
 from engine.model.free_names import free_id
 from engine.model.pipeline import Pipeline
@@ -37,7 +38,7 @@ def _below(path: str, type_: Type) -> Iterator[tuple[str, Type]]:
 
 def as_expression(path: str, schema: Schema | None) -> dict[str, Any]:
     """A nested field as a named expression; its name is free among the columns."""
-    return {"name": _free_name(path, schema), "expression": path}
+    return {"name": _free_name(path, schema), "expression": flink(path)}
 
 
 def with_column_of(pipeline: Pipeline, node_id: str, port: str | None, path: str) -> tuple[Pipeline, str]:
@@ -49,7 +50,7 @@ def with_column_of(pipeline: Pipeline, node_id: str, port: str | None, path: str
     schema = Schema(()) if derived is None else derived.schema
     parameter, columns = _computing(pipeline, before)
     for each in columns:
-        if each.get("expression") == path and each["name"] in schema:
+        if each.get("expression") in (path, flink(path)) and each["name"] in schema:
             return pipeline, str(each["name"])
     column = as_expression(path, schema)
     name = str(column["name"])
@@ -62,7 +63,7 @@ def with_column_of(pipeline: Pipeline, node_id: str, port: str | None, path: str
     assert edge is not None, "a source computes columns itself"
     name_of, cls = next((each, cls) for each, cls in operators().items() if cls.computes)
     grown, project = insert_on_edge(pipeline, edge, name_of, wanted=f"{before}_fields")
-    kept = [{"name": each.name, "expression": identifier(each.name)} for each in schema]
+    kept = [{"name": each.name, "expression": flink(identifier(each.name))} for each in schema]
     return set_parameter(grown, project, cls.computes, [*kept, column]), name
 
 

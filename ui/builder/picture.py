@@ -10,17 +10,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from engine.contract.derived import Derived
+from engine.contract.expression import flink_in
 from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.contract.unread import Unread
 from engine.errors import NotRead, StudioError
+from engine.joins.sides import seen
 from engine.model.changelog import APPEND, SYMBOLS, ChangelogMode, RowKind
 from engine.model.pipeline import Node, Pipeline, Place
+from engine.model.schema import Schema
 from engine.planner import Check, NodePlan
-from engine.script.readable import readable
+from engine.script.readable import flink_of
 from engine.windows.parameters import BOUNDS
 from storage.event_time.held_states import HeldPoint
-from ui.builder.checking import checked, edge_reason, keys_in_words, modes
+from ui.builder.checking import checked, edge_reason, input_schemas, keys_in_words, modes
 from ui.builder.editing import edge_key, operator_class, palette
 from ui.builder.fixes import fixes
 from ui.builder.problems import explained, is_to_do
@@ -131,7 +134,11 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
     for node in pipeline.nodes:
         cls = operator_class(node.operator)
         outputs = list(cls.output_ports(node.parameters)) if cls is not None else [OUT]
-        shape: Shape = {"hint": hint(node), "outputs": outputs, **_planned(plans.get(node.id))}
+        shape: Shape = {
+            "hint": hint(node, _seen(pipeline, node, verdict)),
+            "outputs": outputs,
+            **_planned(plans.get(node.id)),
+        }
         if node.id in known:
             shape["mode"] = _symbols(known[node.id])
         wrong = [problem for problem in verdict.problems if problem.node == node.id]
@@ -196,15 +203,25 @@ def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
     return facts
 
 
-def hint(node: Node) -> str:
-    """The most important parameters, as many as fit in a line: `word · COUNT`, `10 s · key`."""
+def _seen(pipeline: Pipeline, node: Node, verdict: Check) -> Schema | None:
+    """The columns that a node's expressions see; None if an input is not known."""
+    inputs = input_schemas(pipeline, node.id, verdict)
+    known = [schema for schema in inputs.values() if schema is not None]
+    return seen(known) if inputs and len(known) == len(inputs) else None
+
+
+def hint(node: Node, schema: Schema | None = None) -> str:
+    """The most important parameters, as many as fit in a line: `word · COUNT`, `10 s · key`.
+
+    schema: of the columns that its expressions see, if they are known.
+    """
     cls = operator_class(node.operator)
     line = ""
     for field in fields_of(cls) if cls is not None else ():
         if field.name in BOUNDS:
             # The node that assigns the windows shows them.
             continue
-        text = _word(field, node.parameters.get(field.name))
+        text = _word(field, node.parameters.get(field.name), schema)
         if not text:
             continue
         longer = f"{line} · {text}" if line else text
@@ -220,7 +237,7 @@ def _listed(names: list[str], title: str) -> str:
     return line if len(line) <= _HINT_CHARS else f"{len(names)} × {title.lower()}"
 
 
-def _word(field: Field, value: Any) -> str:
+def _word(field: Field, value: Any, schema: Schema | None) -> str:
     match field.kind, value:
         case _, None | "" | [] | ():
             return ""
@@ -232,26 +249,31 @@ def _word(field: Field, value: Any) -> str:
             return value.rpartition("/")[2]
         case FieldKind.CHOICE, str():
             return value.replace("_", " ")
-        case FieldKind.COLUMN | FieldKind.EXPRESSION, str():
-            return readable(value)
+        case FieldKind.COLUMN | FieldKind.EXPRESSION, _:
+            return _expression(value, schema)
         case FieldKind.CODE, str():
             return next(reversed(_FUNCTION.findall(value)), "")
         case FieldKind.COLUMNS, list() | tuple():
             return _listed(list(map(str, value)), field.title)
         case FieldKind.ITEMS, list() | tuple():
-            return _listed([name for each in value if each and (name := _item(each))], field.title)
+            return _listed([name for each in value if each and (name := _item(each, schema))], field.title)
         case FieldKind.GRID, list() | tuple():
             return f"{len(value)} rows"
         case _:
             return ""
 
 
-def _item(item: Mapping[str, Any]) -> str:
+def _expression(value: Any, schema: Schema | None) -> str:
+    """An expression in Flink SQL, if it has any."""
+    text = flink_in(value)
+    return (text or schema is not None and flink_of(str(value), schema) or str(value)).strip()
+
+
+def _item(item: Mapping[str, Any], schema: Schema | None) -> str:
     """An item of a list: SUM(amount), or its name."""
     if "function" in item:
-        return (
-            f"{item['function']}({readable(str(item['argument']))})" if item.get("argument") else str(item["function"])
-        )
+        argument = item.get("argument")
+        return f"{item['function']}({_expression(argument, schema)})" if argument else str(item["function"])
     return str(item.get("name") or item.get("column") or "")
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from engine.contract.expression import flink, flink_in
 from engine.expressions.parsing import renamed_in
 from engine.model.pipeline import Node, Pipeline
+from engine.script.formatting import identifier
 from ui.builder.editing import operator_class
 from ui.forms.spec import Field, FieldKind, fields_of
 
@@ -33,11 +35,13 @@ def _renamed(model: type[BaseModel], values: Mapping[str, Any], old: str, new: s
 
 
 def _value(field: Field, value: Any, old: str, new: str) -> Any:
+    if (text := flink_in(value)) is not None:
+        return flink(renamed_in(text, old, identifier(new)))
     match field.kind:
         case FieldKind.COLUMN if isinstance(value, str):
-            return new if value == old else renamed_in(value, old, new) if field.is_free else value
+            return new if value == old else renamed_in(value, old, identifier(new)) if field.is_free else value
         case FieldKind.EXPRESSION if isinstance(value, str):
-            return renamed_in(value, old, new)
+            return renamed_in(value, old, identifier(new))
         case FieldKind.COLUMNS | FieldKind.ITEMS if isinstance(value, (list, tuple)):
             return [_item(field, item, old, new) for item in value]
     return value

@@ -7,12 +7,15 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from engine.joins.sides import JoinKind, joined
+from pydantic import ValidationError
+
+from engine.joins.sides import seen
 from engine.model.pipeline import Node
 from engine.model.schema import Schema
 from engine.model.types import Type
+from engine.registry import operators
 from ui.builder.drafting import Drafting
-from ui.builder.editing import ABSENT, set_parameter
+from ui.builder.editing import set_parameter, with_value
 from ui.builder.nested_fields import nested_fields, with_column_of
 from ui.builder.server_consent import note_typed
 from ui.components.editor import Editing
@@ -67,11 +70,17 @@ class FormContext:
 
     def scope(self, port: str | None) -> Schema | None:
         """The columns of an expression. With two inputs and no port, those of both, as an inner join names them."""
-        if port is None and len(self.inputs) == 2:
-            left, right = self.inputs.values()
-            if left is not None and right is not None:
-                return Schema(joined(left, right, JoinKind.INNER))
-        return self.columns(port)
+        known = [schema for schema in self.inputs.values() if schema is not None]
+        return seen(known) if port is None and len(known) == 2 else self.columns(port)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of rows that may precede a column in an expression, as in A.v."""
+        cls = operators().get(self.node.operator)
+        try:
+            return () if cls is None else cls.model_validate(self.node.parameters).variables
+        except ValidationError:
+            return ()
 
     def value(self, field: Field) -> Any:
         """The value in the document, or the default."""
@@ -97,7 +106,7 @@ class FormContext:
         """Put a value at a path of the parameters; ABSENT removes it."""
         drafting = self.drafting
         node = drafting.pipeline.node(self.node.id)
-        new = value if len(path) == 1 else _with(node.parameters.get(str(path[0]), []), path[1:], value)
+        new = value if len(path) == 1 else with_value(node.parameters.get(str(path[0]), []), path[1:], value)
         document = set_parameter(drafting.pipeline, node.id, str(path[0]), new)
         note_typed(node.operator, node.parameters, document.node(node.id).parameters)
         place = ".".join(map(str, path))
@@ -122,22 +131,3 @@ class FormContext:
         """The current value in the document, which may be newer than the drawn one; None if the node is gone."""
         nodes = [node for node in self.drafting.pipeline.nodes if node.id == self.node.id]
         return replace(self, node=nodes[0]).value(field) if nodes else None
-
-
-def _with(container: Any, path: Path, value: object) -> Any:
-    """A copy of a list or object with another value at a path; missing lists and objects are created."""
-    head, rest = path[0], path[1:]
-    if isinstance(head, int):
-        items = list(container) if isinstance(container, (list, tuple)) else []
-        while len(items) <= head:
-            items.append({})
-        items[head] = _with(items[head], rest, value) if rest else value
-        return items
-    fields = dict(container) if isinstance(container, Mapping) else {}
-    if rest:
-        fields[head] = _with(fields.get(head, {}), rest, value)
-    elif value is ABSENT:
-        fields.pop(head, None)
-    else:
-        fields[head] = value
-    return fields

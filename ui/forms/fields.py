@@ -9,19 +9,20 @@ from typing import Any, Final
 
 import streamlit as st
 
+from engine.contract.expression import flink, flink_in
 from engine.contract.source import Source
 from engine.errors import shortened
 from engine.model.schema import Schema
 from engine.model.type_texts import flink_type, in_flink
 from engine.model.types import Type, quote
 from engine.python_functions.declared import Rejected, functions_in
-from engine.script.readable import readable
 from ui.builder.editing import ABSENT
 from ui.builder.nested_fields import as_expression
 from ui.components.editor import Editing, Wrong, code_area
 from ui.forms.binding import FormContext
 from ui.forms.code import code_field
 from ui.forms.durations import format_duration, parse_duration
+from ui.forms.expressions import offer_flink, shown_expression
 from ui.forms.files import file_field
 from ui.forms.grid import grid_field
 from ui.forms.items import computed_columns, items_field
@@ -84,8 +85,9 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     show, read = _TEXTS[field.kind]
     value = form.value(field)
     text = "" if value is None else show(value)
+    is_spark = False
     if field.kind is FieldKind.EXPRESSION:
-        text = readable(text, form.scope(field.port))
+        text, is_spark = shown_expression(value, form, field)
     key = form.key(field.name)
     empty = _empty(field)
     form.bind(field, key, text, lambda typed: read(typed) if typed and typed.strip() else empty)
@@ -95,6 +97,8 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         wrong = [Wrong(each.expression, *wrong_word(each.expression, each.reason), each.reason) for each in refused]
         form.editing[key] = Editing("flink", line=True, tables={"": form.scope(field.port)}, wrong=wrong)
         code_area(field.title, text, key=key, height=_LINE, placeholder=hint, **look)
+        if is_spark or refused:
+            offer_flink(text, form, field, is_spark=is_spark)
     elif "\n" in text or len(text) > 200:
         st.text_area(field.title, text, key=key, placeholder=hint, **look)
     else:
@@ -178,7 +182,7 @@ def _number_value(text: str) -> object:
 _TEXTS: Final[dict[FieldKind, tuple[Callable[[Any], str], Callable[[str], object]]]] = {
     FieldKind.TEXT: (_plain, str),
     FieldKind.OFFERED: (_plain, str),
-    FieldKind.EXPRESSION: (_plain, str),
+    FieldKind.EXPRESSION: (_plain, flink),
     FieldKind.DURATION: (_duration_text, _duration_value),
     FieldKind.WORDS: (_words_text, _words_value),
     FieldKind.JSON: (_plain, _json_value),
@@ -248,7 +252,8 @@ def _of_its_code(field: Field, form: FormContext) -> Sequence[str]:
 
 def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     schema = form.columns(field.port)
-    value = form.value(field)
+    kept = form.value(field)
+    value = kept if flink_in(kept) is None else flink_in(kept)
     key = form.key(field.name)
     nested = form.fields_in(field)
     options = [*(schema.names if schema else ()), *nested]
@@ -264,7 +269,9 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         if chosen in (None, _NOTHING):
             return ABSENT
         name = _without_words(chosen, options)
-        return form.as_column(field, name) if name in nested and not field.is_free else name
+        if not field.is_free or schema is None or name in schema:
+            return form.as_column(field, name) if name in nested and not field.is_free else name
+        return kept if name == value else flink(name)
 
     form.bind(field, key, shown, read)
     st.selectbox(
@@ -336,7 +343,7 @@ def _column_words(
         if schema is None:
             return str(name)
         if is_free and name not in types:
-            return readable(str(name), schema)
+            return str(name)
         if name not in types:
             return f"{name} · missing"
         return str(name) if is_narrow else f"{name} · {shortened(types[name].flink, 40)}"

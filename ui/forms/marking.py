@@ -8,8 +8,9 @@ from typing import Final
 
 _IDENTIFIER: Final = re.compile(r"`(?:[^`]|``)*`(?:\.`(?:[^`]|``)*`)*")
 _NAMED: Final = re.compile(r"'([^']+)'|\"([^\"]+)\"")
-_CALLED: Final = re.compile(r"^(\w+)\(\)")
-_AT_END: Final = ("it ends too early", "it ends before")
+_CALLED: Final = re.compile(r"^(\w+)(?:\(\)| is no function)")
+# A sentence about Flink SQL names the last word.
+_AT_END: Final = re.compile(r"it ends (too early|before)|this is not Flink SQL: .*\bafter '[^']*'(\)?\.$|, where)")
 
 
 def wrong_word(expression: str, reason: str) -> tuple[int, int]:
@@ -17,7 +18,7 @@ def wrong_word(expression: str, reason: str) -> tuple[int, int]:
 
     It is the whole expression if no word is named, and the end of the expression if more is missing.
     """
-    if reason.startswith(_AT_END):
+    if _AT_END.match(reason):
         end = len(expression.rstrip())
         return end, end
     for word in _named(reason):

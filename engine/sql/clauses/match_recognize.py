@@ -204,26 +204,30 @@ class _Reader:
         return tuple(found)
 
     def bind(self, expression: Expr) -> Expr:
-        """The expression with bound columns; a column of a variable has the variable as its table."""
+        return bound(expression, self.scope, self.variables)
 
-        def swap(node: Expr) -> Expr:
-            if isinstance(node, exp.Anonymous) and node.name.upper() in ("PREV", "NEXT"):
-                return _without_offset(node)
-            if not isinstance(node, exp.Column):
-                return node
-            if isinstance(node.this, exp.Star):
-                message = f"{node.sql()} is no value. Count the rows of a variable by a column that is never NULL."
-                raise SqlRejected(message, node)
-            if node.table in self.variables:
-                bound = self.scope.bind(exp.Column(this=node.this.copy()))
-                bound.set("table", exp.to_identifier(node.table))
-                return bound
-            if node.table and not any(one.name == node.table for one in self.scope.visible):
-                message = f"{unknown_name('variable', node.table, self.variables)}, in the pattern."
-                raise SqlRejected(message, node)
-            return self.scope.bind(node)
 
-        return expression.copy().transform(swap, copy=False)
+def bound(expression: Expr, scope: Scope, variables: Sequence[str]) -> Expr:
+    """The expression with bound columns; a column of a variable has the variable as its table. Raises SqlRejected."""
+
+    def swap(node: Expr) -> Expr:
+        if isinstance(node, exp.Anonymous) and node.name.upper() in ("PREV", "NEXT"):
+            return _without_offset(node)
+        if not isinstance(node, exp.Column):
+            return node
+        if isinstance(node.this, exp.Star):
+            message = f"{node.sql()} is no value. Count the rows of a variable by a column that is never NULL."
+            raise SqlRejected(message, node)
+        if node.table in variables:
+            found = scope.bind(exp.Column(this=node.this.copy()))
+            found.set("table", exp.to_identifier(node.table))
+            return found
+        if node.table and not any(one.name == node.table for one in scope.visible):
+            message = f"{unknown_name('variable', node.table, variables)}, in the pattern."
+            raise SqlRejected(message, node)
+        return scope.bind(node)
+
+    return expression.copy().transform(swap, copy=False)
 
 
 def _without_offset(call: exp.Anonymous) -> Expr:

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from engine.contract.above import above_of
 from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer, Operator
 from engine.contract.source import Source
@@ -22,7 +23,6 @@ from engine.model.free_names import free_id, free_name
 from engine.model.pipeline import Edge, Node
 from engine.model.schema import Column, Schema
 from engine.model.types import VOID, Timestamp, quote
-from engine.planner.derive import above_of
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, SortKey, plain
@@ -33,6 +33,7 @@ from engine.sql.functions.expressions import Writer
 from engine.sql.names import Names
 from engine.sql.rejected import SqlRejected
 from engine.sql.rules import rewritten
+from engine.sql.typed import typed
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class Emitter:
     def source(self, node: Node) -> None:
         """Add a source, once."""
         if node.id not in self.derived:
-            operator = configured(node)
+            operator = typed(node.id, configured(node), (), self.analyzer, self.folder)
             assert isinstance(operator, Source)
             output = output_of(operator, node.id, self.folder, self.analyzer)
             self.nodes.append(node)
@@ -180,9 +181,10 @@ class Emitter:
             message = f"{operator.replace('_', ' ')} is not among the operators: {', '.join(operators())}."
             raise SqlRejected(message, at)
         try:
-            made = configured(node)
-            assert isinstance(made, Operator)
             derived_inputs = tuple(self.derived[name] for name in inputs)
+            schemas = [input_.schema for input_ in derived_inputs]
+            made = typed(node.id, configured(node), schemas, self.analyzer, self.folder)
+            assert isinstance(made, Operator)
             output = made.derive(node.id, derived_inputs, self.analyzer)
         except SqlRejected:
             raise

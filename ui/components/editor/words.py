@@ -6,11 +6,12 @@ from functools import cache
 from typing import Final
 
 from engine.aggregates.registry import functions
-from engine.expressions.allowed import refusal
-from engine.expressions.spellings import as_spark
+from engine.errors import ExpressionError
+from engine.expressions.analyzer import TypeRules
 from engine.functions import FUNCTIONS
 from engine.model.schema import Schema
 from engine.script.reserved import RESERVED
+from engine.sql.typed import spark_of
 
 TYPES: Final = tuple(
     "ARRAY BIGINT BINARY BOOLEAN BYTES CHAR DATE DECIMAL DOUBLE FLOAT INT INTEGER INTERVAL MAP NUMERIC REAL ROW "  # noqa: SIM905
@@ -33,11 +34,16 @@ def notes() -> dict[str, str]:
 @cache
 def in_expressions() -> dict[str, str]:
     """What is told of the functions that the expression of a form may call."""
-    return {
-        name: _told(name)
-        for name, row in sorted(FUNCTIONS.items())
-        if refusal(as_spark(row.example), Schema(())) is None
-    }
+    return {name: _told(name) for name, row in sorted(FUNCTIONS.items()) if _is_bound(row.example)}
+
+
+def _is_bound(example: str) -> bool:
+    rules, nothing = TypeRules(), Schema(())
+    try:
+        rules.type_of(spark_of(example, nothing, rules), nothing, "", "")
+    except ExpressionError:
+        return False
+    return True
 
 
 def _told(name: str) -> str:

@@ -1,0 +1,23 @@
+"""Where the watermark of a node's output comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.contract.derived import Derived
+from engine.contract.operator import Operator
+from engine.contract.source import Source
+from engine.model.combined_watermark import Above, Combined, meeting
+
+
+def above_of(operator: Operator | Source, node: str, inputs: Sequence[Derived]) -> Above:
+    """The origin of an operator's watermark: its inputs, combined. Its output's watermark may be delayed further."""
+    if not isinstance(operator, Operator):
+        return node
+    channels: list[Above] = []
+    for input_ in inputs:
+        above = input_.above
+        # A union directly below another one is merged with it, as in Flink.
+        is_one = operator.many_edges and isinstance(above, Combined) and above.is_union and above.made_by == input_.node
+        channels += above.inputs if is_one and isinstance(above, Combined) else (above,)
+    return meeting(channels, is_union=operator.many_edges, node=node)

@@ -1,0 +1,57 @@
+"""An expression in Flink SQL as its user typed it.
+
+In a document it is {"flink": "a / b"}. A text alone is Spark SQL, in which former versions wrote expressions: it is
+evaluated as ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Self
+
+_MARK: Final = "flink"
+
+
+class FlinkSql(str):
+    """The expression as Spark SQL once it is bound to columns, before that as it was typed.
+
+    flink: as it was typed.
+    """
+
+    flink: str
+
+    def __new__(cls, flink: str, spark: str | None = None) -> Self:
+        """A typed expression, bound if there is Spark SQL for it."""
+        made = super().__new__(cls, flink if spark is None else spark)
+        made.flink = str(flink)
+        return made
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        """Workers evaluate it, as any other text of Spark SQL."""
+        return str, (str(self),)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Itself, as any text."""
+        return self
+
+
+def flink(text: str) -> dict[str, str]:
+    """An expression in Flink SQL as documents have it."""
+    return {_MARK: text}
+
+
+def flink_in(value: Any) -> str | None:
+    """The text of an expression in Flink SQL of a document; None for any other value."""
+    is_marked = isinstance(value, Mapping) and len(value) == 1 and isinstance(value.get(_MARK), str)
+    return value[_MARK] if is_marked else None
+
+
+def text_in(value: Any) -> str:
+    """The text of an expression of a document, in whichever language."""
+    typed = flink_in(value)
+    return str(value) if typed is None else typed
+
+
+def as_typed(expression: str) -> str:
+    """An expression as its user typed it."""
+    return expression.flink if isinstance(expression, FlinkSql) else expression

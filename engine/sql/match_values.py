@@ -1,0 +1,122 @@
+"""Values of a match in the operator's syntax, in which a variable precedes each column: A.`v`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from engine.aggregates.registry import functions
+from engine.contract.operator import Analyzer
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, TIMESTAMP_NTZ, VOID, Type, quote
+from engine.patterns.references import ROWTIME, without_variables
+from engine.sql.algebra import Expr, ref
+from engine.sql.clauses.match_recognize import is_reference, with_references
+from engine.sql.functions.expressions import Writer
+from engine.sql.rejected import SqlRejected
+
+
+@dataclass(frozen=True)
+class _OfRows(Writer):
+    """Writes expressions over a row of a variable: A.`v`."""
+
+    def _column(self, column: exp.Column) -> str:
+        written = super()._column(column)
+        return f"{_variable(column.table)}.{written}" if column.table else written
+
+
+@dataclass(frozen=True)
+class OfMatches:
+    """Writes expressions over a match.
+
+    schema: of the input. names: by bound column, its name there. node: the one that errors are about.
+    """
+
+    schema: Schema
+    names: Mapping[str, str]
+    variables: Sequence[str]
+    analyzer: Analyzer
+    node: str
+
+    def whole(self, expression: Expr) -> str:
+        """An expression over values of a match, in the operator's syntax."""
+        texts: list[str] = []
+        types: list[Column] = []
+
+        def column(reference: Expr) -> Expr:
+            name = f"__match{len(texts)}"
+            text, type_ = self._reference(reference)
+            texts.append(text)
+            types.append(Column(name, type_))
+            return ref(name, reference)
+
+        tree = with_references(expression.unnest(), column)
+        schema = Schema(tuple(types))
+        names = {one.name: one.name for one in types}
+        writer = Writer(names, lambda text: self.analyzer.type_of(text, schema, self.node, ""), schema)
+        written = writer.write(tree)
+        for one, text in zip(types, texts, strict=True):
+            written = written.replace(quote(one.name), text)
+        return written
+
+    def _reference(self, reference: Expr) -> tuple[str, Type]:
+        """A value of a match in the operator's syntax, and its type."""
+        if not isinstance(reference, exp.Anonymous):
+            return self._of_row(reference)
+        name, arguments = reference.name.upper(), list(reference.expressions)
+        if name == ROWTIME:
+            given = ", ".join(self._of_row(one)[0] for one in arguments)
+            return f"{ROWTIME}({given})", self._of_row(arguments[0])[1] if arguments else TIMESTAMP_NTZ
+        if name in ("FIRST", "LAST"):
+            text, type_ = self._of_row(arguments[0]) if arguments else ("", VOID)
+            return f"{name}({', '.join([text, *(one.name for one in arguments[1:])])})", type_
+        function = functions()[name]
+        if len(arguments) != 1:
+            message = f"{name} takes one value of a row in MATCH_RECOGNIZE: {name}(A.v)."
+            raise SqlRejected(message, reference)
+        (argument,) = arguments
+        if isinstance(argument, exp.Star) or isinstance(argument.unnest(), exp.Literal):
+            return f"{name}(*)", function.result_type(BIGINT)
+        if isinstance(argument, exp.Distinct):
+            message = (
+                "DISTINCT is not supported in MATCH_RECOGNIZE, as in Flink. Aggregate the rows in windows or groups, "
+                "or collect them by ARRAY_AGG."
+            )
+            raise SqlRejected(message, reference)
+        text, type_ = self._of_row(_plain_columns(argument))
+        return f"{name}({text})", function.result_type(type_)
+
+    def _of_row(self, expression: Expr) -> tuple[str, Type]:
+        for inner in expression.find_all(exp.Anonymous):
+            if is_reference(inner):
+                message = f"{inner.name.upper()} cannot stand within another of FIRST, LAST and the aggregates."
+                raise SqlRejected(message, inner)
+        variables = {column.table for column in expression.find_all(exp.Column)}
+        if len(variables) > 1:
+            message = (
+                "one of FIRST, LAST and the aggregates is about the rows of one variable, as in Flink. Name one, or "
+                "take the values one by one: LAST(A.v) + LAST(B.v)."
+            )
+            raise SqlRejected(message, expression)
+
+        def type_of(text: str) -> Type:
+            return self.analyzer.type_of(without_variables(text, self.variables), self.schema, self.node, "")
+
+        text = _OfRows(self.names, type_of).write(expression)
+        return text, type_of(text)
+
+
+def _plain_columns(argument: Expr) -> Expr:
+    """The argument without FIRST and LAST: within an aggregate they mean the aggregated row, as in Flink."""
+
+    def plain(node: Expr) -> Expr:
+        is_position = isinstance(node, exp.Anonymous) and node.name.upper() in ("FIRST", "LAST") and node.expressions
+        return node.expressions[0] if is_position else node
+
+    return argument.copy().transform(plain, copy=False)
+
+
+def _variable(name: str) -> str:
+    return name if name.isidentifier() and name.isascii() else quote(name)

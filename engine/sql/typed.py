@@ -1,0 +1,129 @@
+"""Expressions in Flink SQL as their users typed them in documents, bound to columns: Spark SQL with Flink's meaning.
+
+The same text means the same as in a script: it is parsed, bound and written by the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final, TypeVar
+
+from sqlglot import exp
+
+from engine.aggregates.registry import functions
+from engine.contract.expression import FlinkSql
+from engine.contract.operator import Analyzer, Operator
+from engine.contract.parameters import Marks, Parameters
+from engine.contract.source import Source
+from engine.errors import ExpressionError, StudioError
+from engine.expressions.allowed import TOO_DEEP
+from engine.expressions.coercion import is_interval
+from engine.functions import FUNCTIONS
+from engine.joins.sides import seen
+from engine.model.pipeline import Node
+from engine.model.schema import Schema
+from engine.model.types import quote
+from engine.sql.algebra import Expr, Scan, Table
+from engine.sql.clauses.match_recognize import bound
+from engine.sql.clauses.row_columns import rows_in
+from engine.sql.functions.expressions import Writer
+from engine.sql.functions.interval_values import as_text
+from engine.sql.match_values import OfMatches
+from engine.sql.parsing import tokens_of, trees_of
+from engine.sql.rejected import SqlRejected
+from engine.sql.scope import Scope
+
+Configured = TypeVar("Configured", bound=Parameters)
+
+_BEFORE: Final = "SELECT\n"
+"""Of one line, so that places in what follows are one line further down."""
+
+
+def typed(node: str, operator: Configured, inputs: Sequence[Schema], analyzer: Analyzer, folder: Path) -> Configured:
+    """The operator with bound expressions. inputs: the columns of each port.
+
+    Raises ExpressionError with the field, the text and the place in it.
+    """
+
+    @cache
+    def columns() -> Schema:
+        if isinstance(operator, Source):
+            return operator.derive(node, folder).schema
+        return seen(inputs)
+
+    def spark(text: str, field: str, marks: Marks) -> str:
+        if not isinstance(text, FlinkSql):
+            return text
+        variables = operator.variables if isinstance(operator, Operator) else ()
+        written = spark_of(text.flink, columns(), analyzer, node, field, variables)
+        # Where a column can be chosen, it is called by its name.
+        name = next((name for name in columns().names if quote(name) == written), None)
+        return FlinkSql(text.flink, name if marks.get("column") and name is not None else written)
+
+    made: Configured = operator.with_expressions(spark)
+    return made
+
+
+def spark_of(
+    text: str, schema: Schema, analyzer: Analyzer, node: str = "", field: str = "", variables: Sequence[str] = ()
+) -> str:
+    """A text in Flink SQL over these columns as Spark SQL. variables: of a pattern, that may precede a column.
+
+    Raises ExpressionError.
+    """
+    try:
+        return _spark_of(text, schema, analyzer, tuple(variables))
+    except SqlRejected as error:
+        is_long = "\n" in text.strip() and error.line > 1
+        place = f"line {error.line - 1}, column {error.column}: " if is_long else ""
+        raise ExpressionError(node, field, text, f"{place}{error.reason}") from error
+    except ExpressionError as error:
+        raise ExpressionError(node, field, text, error.reason) from error
+    except StudioError as error:
+        raise ExpressionError(node, field, text, error.sentence) from error
+    except RecursionError as error:
+        raise ExpressionError(node, field, text, TOO_DEEP) from error
+
+
+@lru_cache(maxsize=8192)
+def _spark_of(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[str, ...]) -> str:
+    tree = _expression(text)
+    scope = Scope.of(Scan(Table(Node(id="input", operator=""), schema.names, rows=rows_in(schema))), None)
+    names = {name: name for name in schema.names}
+    if not variables and (call := next(filter(_aggregates, tree.find_all(exp.Anonymous)), None)) is not None:
+        message = f"{call.name}() is about several records, but an expression sees one at a time. Aggregate before."
+        raise SqlRejected(message, call)
+    if variables:
+        return OfMatches(schema, names, variables, analyzer, "").whole(bound(tree, scope, variables))
+    writer = Writer(names, lambda part: analyzer.type_of(part, schema, "", ""), schema)
+    written = writer.write(scope.bind(tree))
+    # A result has no type for a length of time.
+    is_length = "INTERVAL" in text.upper() and is_interval(writer.type_of(written))
+    return as_text(writer, written) if is_length else written
+
+
+def _aggregates(call: exp.Anonymous) -> bool:
+    return call.name.upper() in functions() and call.name.upper() not in FUNCTIONS
+
+
+def _expression(text: str) -> Expr:
+    """The tree of a text that is one expression. Raises SqlRejected."""
+    whole = f"{_BEFORE}{text}"
+    trees = trees_of(tokens_of(whole), whole)
+    parts = {name for tree in trees for name, part in tree.args.items() if part}
+    values: Sequence[Expr] = trees[0].expressions if len(trees) == 1 and parts == {"expressions"} else ()
+    if len(values) != 1:
+        message = "it is not one expression. Write one value over the columns, such as amount * 2."
+        raise SqlRejected(message)
+    (value,) = values
+    if isinstance(value, exp.Alias):
+        message = (
+            f"{value.alias!r} is left over after the expression. Leave it out, or write what is missing before it."
+        )
+        raise SqlRejected(message, value)
+    if isinstance(value, exp.Star | exp.Window):
+        message = "an expression sees one record at a time: it has no * and no OVER. Name a column."
+        raise SqlRejected(message, value)
+    return value
