@@ -15,7 +15,7 @@ from engine.model.guesses import group_column, key_column, time_column
 from engine.model.pipeline import Edge, Node, Pipeline, free_node_id
 from engine.model.schema import Schema
 from engine.reading.files.source import FileSource
-from engine.reading.typed.profile import TimeProposal
+from engine.reading.typed.profile import ColumnProfile, TimeProposal
 from engine.registry import sources
 
 _LINE_BYTES: Final = 64 << 10
@@ -36,9 +36,11 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
         )
         raise PipelineError(message)
     parameters = dict(cls.parameters_for(path, _first_line(folder / path)))
-    proposals = _proposals(cls, parameters, folder)
+    columns, proposals = _profile(cls, parameters, folder)
     if proposals:
         parameters |= proposals[0].parameters
+    if types := {column.name: column.proposed.flink for column in columns if column.proposed != column.type}:
+        parameters["types"] = types
     schema = _schema(cls, {name: value for name, value in parameters.items() if name not in _TIME}, folder)
     time = proposals[0].column if proposals else time_column(schema)
     if time is not None:
@@ -60,13 +62,15 @@ def _first_line(path: Path) -> str:
         return ""
 
 
-def _proposals(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> Sequence[TimeProposal]:
-    """The columns that can be the event time, the most likely first."""
+def _profile(
+    cls: type[Source], parameters: Mapping[str, Any], folder: Path
+) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
+    """The columns with the types that almost all of their values have, and those that can be the event time."""
     try:
         source = cls.model_validate(dict(parameters))
-        return source.profile("file", folder)[1] if isinstance(source, FileSource) else ()
+        return source.profile("file", folder) if isinstance(source, FileSource) else ((), ())
     except StudioError:
-        return ()
+        return (), ()
 
 
 def _schema(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> Schema | None:

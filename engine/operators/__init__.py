@@ -8,7 +8,7 @@ this order:
 `computes`: the one with the expressions that are its output's columns
 - its inputs, unless it has the single port `in`: `ports`; `many_edges` if a port takes several edges; `tables` for
 ports that are read before all others
-- `derive`: the output's schema, changelog mode and keys
+- `derive`: the output's schema, changelog mode and keys; `time_ends`: why its rows have no event time, if it is special
 - `offers`: the update kinds that it needs from its inputs
 - `strategy`: how it works on these inputs, and why
 - `step`: the work for Spark: a projection in Spark SQL, or a kernel per key (`engine.contract.kernel.Kernel`): `start`

@@ -48,6 +48,15 @@ def test_a_file_becomes_a_pipeline_with_nothing_wrong(
     assert wrong(pipeline, folder) == ()
 
 
+def test_a_few_odd_values_are_rejected_in_columns_of_numbers_as_in_those_of_times(tmp_path: Path) -> None:
+    good = "".join(f"{n},{n}.5,2024-01-01 10:00:{n % 60:02}\n" for n in range(100))
+    (tmp_path / "rides.csv").write_text(f"ride_id,fare,at\n{good}100,abc,2024-01-01 11:00:00\n101,2.5,never\n")
+    pipeline = first_pipeline("rides.csv", tmp_path)
+    assert pipeline.nodes[0].parameters["types"] == {"fare": "DOUBLE", "at": "TIMESTAMP(3)"}
+    (tmp_path / "mixed.csv").write_text(f"ride_id,fare,at\n{good}" + "7,abc,2024-01-01 11:00:00\n" * 50)
+    assert "types" not in first_pipeline("mixed.csv", tmp_path).nodes[0].parameters
+
+
 def test_a_file_that_cannot_be_read_opens_all_the_same_with_the_reason_at_its_node(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_bytes(b"this is no parquet")
     pipeline = first_pipeline("broken.parquet", tmp_path)

@@ -22,7 +22,7 @@ from engine.contract.frames import RANK
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import Columns, parameter
-from engine.contract.requirements import Offer, require_insert_only
+from engine.contract.requirements import Offer, require_event_time, require_insert_only
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.contract.step import Keyed, KeyedInput
 from engine.model.changelog import ChangelogMode, UpdateKind
@@ -75,7 +75,7 @@ class WindowFirst(MadeWindows):
         """The input's columns and the window's bounds."""
         (given,) = inputs
         require_insert_only(node, "the first of a window", given, "Put it before the step that updates.")
-        self.require_event_time(node, given.schema)
+        require_event_time(node, "a window", given)
         columns = [column.without_time() for column in given.schema]
         return Derived(Schema((*columns, *bound_columns(columns, given.schema))))
 

@@ -85,8 +85,11 @@ def source_columns(form: FormContext) -> bool:
 def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, proposals: Sequence[TimeProposal]) -> None:
     name, type_, time = st.columns(_WIDTHS, vertical_alignment="center", gap="xsmall")
     explanation = f"{column.why} ({column.note})" if column.note else column.why
-    if column.proposed != column.type and not chosen:
-        explanation += f". Choose {column.proposed.flink} to reject these"
+    if column.proposed != column.type:
+        is_taken = in_flink(str(chosen)) == column.proposed.flink
+        explanation += (
+            ". Such rows are rejected" if is_taken else f". Choose {column.proposed.flink} to reject such rows"
+        )
     with name, st.container(gap=None):
         st.markdown(escaped(column.name))
         st.caption(escaped(explanation))
