@@ -63,7 +63,8 @@ class Lineages(OfAllRuns):
         """The tree above the record at this row of an edge; None if there is no such row.
 
         origins: by node and input port, from `Operator.origins` of `engine.contract.operator`. siblings: the number of
-        records to list per input; the newest are chosen. most: the number of records in the tree after which it ends.
+        records to list per input: those with most of the record's own values come first, then the newest. most: the
+        number of records in the tree after which it ends.
         """
         run = self._runs.stored(run_id)
         edge = run.edge(node, port)
@@ -133,8 +134,10 @@ class Lineages(OfAllRuns):
             parts += _in_window(input_edge, emitter, origin.window)
             parts.append(_not_missed(input_edge, emitter, origin.window))
             values |= {"node": emitter.node, "port": port}
+        alike = _alike(input_edge, emitter)
         counted = self._database.rows(
-            f"SELECT q.rowid, count(*), max(c.rowid, {int(siblings)}) FROM {records_of(emitter)} q "
+            f"SELECT q.rowid, count(*), max_by(c.rowid, ({alike}, c.rowid), {int(siblings)}) "
+            f"FROM {records_of(emitter)} q "
             f"JOIN {records_of(input_edge)} c ON {' AND '.join(parts) or 'true'} {held} "
             "WHERE q.rowid IN (SELECT unnest($rows)) GROUP BY q.rowid",
             values,
@@ -144,12 +147,23 @@ class Lineages(OfAllRuns):
         ancestors: list[Ancestor] = []
         for row, total, rows in counted:
             entry = by_row[row]
-            listed = [Ancestor(input_edge, records[at]) for at in sorted(rows)]
+            listed = [Ancestor(input_edge, records[at]) for at in rows]
             entry.parents += listed
             entry.more += int(total) - len(listed)
             entry.is_partial = entry.is_partial or origin.is_partial
             ancestors += listed
         return ancestors
+
+
+def _alike(input_edge: Edge, emitter: Edge) -> str:
+    """How many columns of the same name and type have the same value in both: all, in a row that was passed on."""
+    types = {column.name: column.duckdb_type for column in emitter.columns}
+    same = (
+        f"(c.{_stored(input_edge, column.name)} IS NOT DISTINCT FROM q.{_stored(emitter, column.name)})::BIGINT"
+        for column in input_edge.columns
+        if types.get(column.name) == column.duckdb_type
+    )
+    return " + ".join(same) or "0::BIGINT"
 
 
 def _caused(cause: Record, record: Record) -> bool:

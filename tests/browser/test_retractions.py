@@ -34,6 +34,9 @@ def test_a_cascade_is_explained_and_a_record_is_traced_by_a_click(open_page: Ope
     tree = rows(page, "What event 3 did")
     expect(tree).to_have_count(9)
     expect(tree.nth(1)).to_contain_text("cnt 1 → 2: the old value is retracted")
+    # The last record is traced, and the list begins with the cause.
+    expect(tree.last).to_have_attribute("aria-selected", "true")
+    expect(tree.first).to_be_in_viewport()
     expect(rows(page, "Where the record comes from").first).to_contain_text("cnt=2, words=1")
     tree.nth(3).click()
     expect(rows(page, "Where the record comes from").first).to_contain_text("cnt=1, words=2")
@@ -44,7 +47,7 @@ def test_a_cascade_is_explained_and_a_record_is_traced_by_a_click(open_page: Ope
 def test_a_record_of_an_earlier_event_is_traced_until_the_event_changes(open_page: OpenPage) -> None:
     page = open_page("retractions?run=1&event=3")
     expect(page.get_by_text("because of event 3")).to_be_visible()
-    rows(page, "Where the record comes from").nth(3).click()
+    rows(page, "Where the record comes from").nth(4).click()
     expect(page.get_by_text("because of event 1")).to_be_visible()
     page.keyboard.press("p")
     expect(page.get_by_text("because of event 2")).to_be_visible()

@@ -64,8 +64,8 @@ def test_a_result_leads_back_to_all_records_of_its_keys(store: Store, run_id: in
         "out 3 +I(2, 1)",
         "  outer 3 +I(2, 1)",
         "    inner 3 +U('Hello', 2)",
-        "      words 1 +I('Hello',)",
         "      words 3 +I('Hello',)",
+        "      words 1 +I('Hello',)",
     ]
 
 
@@ -73,11 +73,31 @@ def test_what_is_taken_back_was_made_of_the_rows_of_before(store: Store, run_id:
     assert traced(store, run_id, 3) == [
         "out 3 -U(1, 2)",
         "  outer 3 -U(1, 2)",
-        "    inner 1 +I('Hello', 1)",
-        "      words 1 +I('Hello',)",
         "    inner 2 +I('World', 1)",
         "      words 2 +I('World',)",
+        "    inner 1 +I('Hello', 1)",
+        "      words 1 +I('Hello',)",
     ]
+
+
+def test_the_row_that_was_passed_on_comes_before_the_others_that_it_was_ranked_with(
+    store: Store, tmp_path: Path
+) -> None:
+    totals = edge("totals", columns(day="bigint", city="string", total="bigint"), watermark_delay_ms=0)
+    top = edge("top", columns(day="bigint", city="string", total="bigint"), "[I,UB,UA,D]", ["day", "city"])
+    cities = [("Leipzig", 9), ("Bremen", 7), ("Berlin", 8)]
+    epoch = Epoch(
+        records={
+            "totals": [(at, b"", "+I", (1, city, total)) for at, (city, total) in enumerate(cities, 1)],
+            "top": [(3, b"\0", "+I", (1, "Leipzig", 9))],
+        }
+    )
+    run_id = recorded(store, tmp_path, plan(totals, top, wires=[("totals", "top")]), epoch)
+    origins = {("top", "in"): Origin((("day", "day"),))}
+    for siblings, expected in ((8, ["Leipzig", "Berlin", "Bremen"]), (1, ["Leipzig"])):
+        found = store.lineage.of(run_id, "top", 0, origins, siblings=siblings)
+        assert found is not None
+        assert [parent.record.values[1] for parent in found.parents] == expected
 
 
 def test_rows_beyond_the_limit_are_counted(store: Store, run_id: int) -> None:

@@ -86,7 +86,7 @@ def test_the_buttons_go_from_change_to_change(seeded: dict[str, int], open_view:
 
 def test_what_an_event_did_is_a_tree_over_all_edges(seeded: dict[str, int], open_view: OpenView) -> None:
     app = open_view("changelog", run=seeded["word_count"], edge="inner", event=3)
-    assert [(row[0], row[1], row[2]) for row in rows_of(app, "cascade")] == [
+    assert [(row[0], row[1], row[3]) for row in rows_of(app, "cascade")] == [
         ("words", "+I", "word=Hello"),
         ("inner", "-U", "word=Hello, cnt=1"),
         ("outer", "-U", "cnt=1, words=2"),
@@ -106,11 +106,16 @@ def test_what_a_watermark_fires_is_not_said_to_be_the_records_doing(
     seeded: dict[str, int], open_view: OpenView
 ) -> None:
     app = open_view("changelog", run=seeded["windows"], edge="per_window", event=3)
-    assert [(row[0], row[3]) for row in rows_of(app, "cascade")] == [
+    assert [(row[0], row[2]) for row in rows_of(app, "cascade")] == [
         ("clicks", "the event: a new row"),
         ("per_window", FIRED),
         ("out", "written"),
     ]
+
+
+def test_the_cause_of_a_cascade_says_for_whom_it_was_late(seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("changelog", run=seeded["windows"], edge="per_window", event=5)
+    assert rows_of(app, "cascade")[0][:3] == ["clicks", "+I", "the event: a new row, late: dropped by per_window"]
 
 
 def test_the_chips_count_the_kinds_that_the_edge_can_carry(seeded: dict[str, int], open_view: OpenView) -> None:

@@ -19,7 +19,6 @@ from ui.components.grid import grid
 from ui.components.runs.open_run import show_edge
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import event_player, move_to
-from ui.runs.operator_lines import pipeline_of
 from ui.shell import words, workspace
 from ui.shell.state import state
 
@@ -97,7 +96,7 @@ def _cascade(run: Run, event: int) -> None:
         )
         return
     grid(
-        cascade_table(cascade, pipeline_of(run), run.explanation),
+        cascade_table(run, cascade),
         key="cascade",
         height=320,
         label=f"What event {event} did",

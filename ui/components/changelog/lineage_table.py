@@ -13,7 +13,8 @@ def lineage_table(root: Ancestor) -> Table:
     """The tree as a grid. A row picks its record; records of the root record's event are marked."""
     rows: list[Row] = []
     _add(root, root.record.seq, 0, rows)
-    return Table(("edge", "event", "kind", "record", "why"), rows, frozenset({"event"}), frozenset({"event", "kind"}))
+    narrow = frozenset({"edge", "event", "kind", "why"})
+    return Table(("edge", "event", "kind", "why", "record"), rows, frozenset({"event"}), narrow)
 
 
 def _add(entry: Ancestor, event: int, depth: int, rows: list[Row]) -> None:
@@ -24,8 +25,8 @@ def _add(entry: Ancestor, event: int, depth: int, rows: list[Row]) -> None:
                 Cell(edge.name, is_strong=True, indent=depth),
                 Cell(f"{record.seq:,}", is_number=True),
                 Cell(kinds=(record.kind,)),
-                Cell(in_one_line(edge, record)),
                 _why(entry, event, depth),
+                Cell(in_one_line(edge, record), is_wrapped=True),
             ),
             pick=place_text((edge.name, record.row)),
             is_current=depth == 0,

@@ -57,12 +57,15 @@ def grid(
     on_sort: Callable[[str], None] | None = None,
     height: int | None = None,
     label: str = "",
+    follows: bool = True,
 ) -> None:
     """Draw a table. on_pick is called with the `pick` of the row that the user chose, before the page reruns.
 
-    on_sort is called with the name in `sorts` of the column whose head was pressed.
+    on_sort is called with the name in `sorts` of the column whose head was pressed. follows: scroll to the current
+    row; if not, a new table is shown from its first row.
     """
-    _draw(key, {"html": html_of(table), "height": height, "label": label, "shape": "grid"}, on_pick, on_sort)
+    shown: dict[str, object] = {"html": html_of(table), "height": height, "label": label, "shape": "grid"}
+    _draw(key, shown | {"follows": follows}, on_pick, on_sort)
 
 
 def chips(shown: Sequence[Chip], *, key: str, on_pick: Callable[[str], None], label: str) -> None:

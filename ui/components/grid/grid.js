@@ -16,7 +16,8 @@ export default ({ data, parentElement, setTriggerValue }) => {
     if (sorting) root.querySelector(`[data-sort="${sorting}"]`)?.focus();
     if (pressed && !isGrid) root.querySelector(`[data-pick="${pressed}"]`)?.focus();
     const current = root.querySelector("tr.current");
-    if (current) {
+    if (isGrid && !data.follows) root.scrollTop = 0;
+    else if (current) {
       // Only the table scrolls: scrollIntoView would move the page under the reader.
       const head = root.querySelector("thead").offsetHeight;
       const top = current.offsetTop - head;

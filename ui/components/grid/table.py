@@ -25,7 +25,8 @@ class Cell:
     """A cell: its text and its appearance.
 
     was: the value that it replaced. kinds: badges instead of text. tone: good, active, warn, bad or quiet. note:
-    shown on hover. is_prose: a sentence, which unlike data is wrapped and never cut. indent: its depth in a tree.
+    shown on hover. is_prose: a sentence, which unlike data is wrapped and never cut. is_wrapped: data that is wrapped.
+    indent: its depth in a tree.
     """
 
     text: str = ""
@@ -39,6 +40,7 @@ class Cell:
     is_code: bool = False
     is_strong: bool = False
     is_prose: bool = False
+    is_wrapped: bool = False
     indent: int = 0
 
     @classmethod
@@ -133,6 +135,7 @@ def _cell(cell: Cell) -> str:
         "strong" if cell.is_strong else "",
         f"tone {cell.tone}" if cell.tone else "",
         "prose" if cell.is_prose else "",
+        "wrapped" if cell.is_wrapped else "",
     )
     text, note = cell.text, cell.note
     if len(text) > _LONGEST and not cell.is_prose:

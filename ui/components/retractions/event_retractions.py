@@ -30,16 +30,10 @@ def _pick(text: str) -> None:
     st.session_state[_RECORD] = (state.run, state.event, place_of(text))
 
 
-def _record(run: Run, cascade_places: list[Place]) -> Place | None:
-    """The record that is traced: the one picked at this event, by default the last record of the event's cascade.
-
-    The picked one can be of an earlier event: the trace leads there.
-    """
+def _picked(run: Run) -> Place | None:
+    """The record that the user picked at this event, if any. It can be of an earlier event: the trace leads there."""
     picked = st.session_state.get(_RECORD)
-    if picked is not None and picked[:2] == (run.run_id, state.event):
-        place: Place = picked[2]
-        return place
-    return cascade_places[-1] if cascade_places else None
+    return picked[2] if picked is not None and picked[:2] == (run.run_id, state.event) else None
 
 
 def event_retractions(run: Run, edge: Edge) -> None:
@@ -67,13 +61,14 @@ def event_retractions(run: Run, edge: Edge) -> None:
         + (f", {taken_back:,} of them retractions" if taken_back else ", none of them retractions")
         + (f"; {words.count(len(last), 'record')} left the pipeline." if last else "; nothing left the pipeline.")
     )
-    places = [(entry.edge.name, entry.record.row) for entry in cascade]
-    record = _record(run, places)
-    table = cascade_table(cascade, pipeline, run.explanation, current=record, pickable=True)
-    grid(table, key="retraction-cascade", on_pick=_pick, height=470, label=f"What event {event} did")
+    picked = _picked(run)
+    # The last record is traced until one is picked, but the list begins with the cause.
+    record = picked or (cascade[-1].edge.name, cascade[-1].record.row)
+    table = cascade_table(run, cascade, current=record, pickable=True)
+    label = f"What event {event} did"
+    grid(table, key="retraction-cascade", on_pick=_pick, height=470, label=label, follows=picked is not None)
     _strategies(run, {entry.edge.node for entry in cascade})
-    if record is not None:
-        _lineage(run, record)
+    _lineage(run, record)
 
 
 def _strategies(run: Run, nodes: set[str]) -> None:
