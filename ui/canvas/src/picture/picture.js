@@ -24,6 +24,9 @@ export const OF_THE_PAGE = {
 const MARGIN = 24
 const SMALL_MARGIN = 4
 const SMALL_GAP = 60
+// Of a line of a name: as many as a node is wide in the widest of the fonts that people have; more of them are smaller.
+const MOST_LETTERS = 17
+const FEW_LETTERS = 14
 
 /**
  * @param {Pick<Drawing, 'name' | 'colors' | 'catalog' | 'document' | 'nodes'> & { edges: Partial<Record<string, Carried>> }} drawing
@@ -190,16 +193,17 @@ function drawnEdge(edge, route, facts, taken, pen) {
  */
 function card([x, y], { id, name, title, hint, role, wrong, isFolded, isLit }, { pens, colors, small }) {
   const stroke = wrong.length ? colors['--problem'] : pens.line
-  const lines = broken(name, small ? 11 : 19)
+  const lines = broken(name, small ? 11 : MOST_LETTERS)
+  const size = lines.some((line) => line.length > FEW_LETTERS) ? 13.5 : 15
   const write = (/** @type {string} */ text, /** @type {number} */ at, /** @type {string} */ look) =>
     `<text x="${x + 17}" y="${y + at}" ${look}>${escaped(text)}</text>`
   const strong = `font-weight="600" fill="${pens.text}"`
   const words = small
     ? lines.map((line, at) => write(line, (lines.length > 1 ? 32 : 47) + at * 28, `font-size="25" fill="${pens.text}"`))
     : [
-        ...lines.map((line, at) => write(line, 25 + at * 18, `font-size="15" ${strong}`)),
-        write(short(title, 26), lines.length > 1 ? 63 : 45, `font-size="12.5" fill="${pens.muted}"`),
-        ...(lines.length > 1 ? [] : [write(short(hint, 28), 63, `font-size="12" fill="${pens.muted}"`)]),
+        ...lines.map((line, at) => write(line, 25 + at * 18, `font-size="${size}" ${strong}`)),
+        write(short(title, 23), lines.length > 1 ? 63 : 45, `font-size="12.5" fill="${pens.muted}"`),
+        ...(lines.length > 1 ? [] : [write(short(hint, 24), 63, `font-size="12" fill="${pens.muted}"`)]),
       ]
   const behind = isFolded
     ? `<rect x="${x + 5}" y="${y + 5}" width="${WIDTH}" height="${HEIGHT}" rx="8" fill="none" stroke="${pens.line}" stroke-width="1.4"/>`

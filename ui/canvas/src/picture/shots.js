@@ -10,7 +10,9 @@ const CHART = '.js-plotly-plot'
 const KEY = 'i'
 const TOLD_MS = 2500
 const LEAVE_MS = 300
-const WRITTEN = 'input, textarea, select, [contenteditable="true"]'
+// A choice or a slider that has the focus takes no letter.
+const WRITTEN =
+  'input:not([type="radio"], [type="checkbox"], [type="range"]), textarea, select, [contenteditable="true"]'
 
 /** @param {Event} event */
 const shotOf = (event) =>
