@@ -136,6 +136,17 @@ def test_an_expression_of_a_former_version_is_computed_as_ever_until_flink_sql_t
     assert not [each for each in app.button if each.label.startswith("Spark SQL.")]
 
 
+def test_a_field_out_of_sight_is_named_where_its_spark_sql_is_told(store: Store, open_draft: OpenDraft) -> None:
+    call = {"function": "SUM", "argument": "cnt", "name": "s", "filter": "cnt / 2 > 0.5"}
+    document = add_node(examples()["01-word-frequency"], "aggregate", "count_words", {"aggregates": [call]}, "sums")[0]
+    app = open_draft(document, "sums")
+    (button,) = [each for each in app.button if "Spark SQL." in each.label]
+    assert button.label == "Only where: Spark SQL. Write `CAST(cnt AS DOUBLE) / 2 > 0.5`"
+    button.click().run()
+    (aggregate,) = kept(store).node("sums").parameters["aggregates"]
+    assert aggregate == {**call, "filter": flink("CAST(cnt AS DOUBLE) / 2 > 0.5")}
+
+
 def test_a_spelling_of_sparks_becomes_flink_sql_by_one_press(store: Store, open_draft: OpenDraft) -> None:
     document = add_node(examples()["01-word-frequency"], "filter", "words", {"condition": "true"}, "words_only")[0]
     app = open_draft(document, "words_only")

@@ -79,15 +79,16 @@ def draw_field(field: Field, form: FormContext, *, label: bool = True) -> None:
         st.html(marked_html(refused.expression, refused.reason))
     sentences = form.complaints.take((*form.path, field.name))
     show_complaints(sentences, is_to_do=form.value(field) in (None, "", [], {}))
+    if not form.path:
+        offer_flink(form, field)
 
 
 def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     show, read = _TEXTS[field.kind]
     value = form.value(field)
     text = "" if value is None else show(value)
-    is_spark = False
     if field.kind is FieldKind.EXPRESSION:
-        text, is_spark = shown_expression(value, form, field)
+        text, _ = shown_expression(value, form, field)
     key = form.key(field.name)
     empty = _empty(field)
     form.bind(field, key, text, lambda typed: read(typed) if typed and typed.strip() else empty)
@@ -97,8 +98,6 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         wrong = [Wrong(each.expression, *wrong_word(each.expression, each.reason), each.reason) for each in refused]
         form.editing[key] = Editing("flink", line=True, tables={"": form.scope(field.port)}, wrong=wrong)
         code_area(field.title, text, key=key, height=_LINE, placeholder=hint, **look)
-        if is_spark or refused:
-            offer_flink(text, form, field, is_spark=is_spark)
     elif "\n" in text or len(text) > 200:
         st.text_area(field.title, text, key=key, placeholder=hint, **look)
     else:

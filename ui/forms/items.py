@@ -10,6 +10,7 @@ import streamlit as st
 from ui.builder.editing import ABSENT
 from ui.forms.binding import FormContext
 from ui.forms.complaints import is_empty_at, place_of
+from ui.forms.expressions import offer_flink
 from ui.forms.shown_complaints import show_complaints
 from ui.forms.spec import Field, FieldKind, fields_of
 from ui.forms.suggest import suggested_item
@@ -76,6 +77,8 @@ def _item(field: Field, form: FormContext, at: int, span: tuple[int, int], draw_
         place = place_of(field.model, path[len(form.path) :])
         is_to_do = is_empty_at(form.node.parameters, path)
         show_complaints((f"{place}: {text}" if place else text,), is_to_do=is_to_do)
+    for spec in specs:
+        offer_flink(form, spec, is_named=spec in hidden)
 
 
 def _menu(field: Field, form: FormContext, at: int, span: tuple[int, int]) -> None:
