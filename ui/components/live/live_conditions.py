@@ -48,6 +48,7 @@ def condition_choice(run: Run) -> None:
                 0.0,
                 value=None,
                 key=key,
+                format="%g",
                 placeholder="never",
                 on_change=_set,
                 args=(run.run_id, kind),
