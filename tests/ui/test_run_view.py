@@ -14,8 +14,10 @@ from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from storage.model import RunStatus
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
+from tests.engine.planning import pipeline_of, rows
 from tests.storage.beside import beside
 from tests.storage.written_runs import Epoch, columns, edge, plan
+from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
 from ui.components.runs import run_list
@@ -296,3 +298,25 @@ def test_the_watermark_of_a_live_run_whose_sources_are_all_idle_is_the_highest(
     assert {each.label: each.value for each in app.metric}["Watermark"] == "1970-01-01 00:00:09.000"
     manager.cancel(run_id)
     assert manager.wait(run_id, 10)
+
+
+def test_a_run_without_statements_that_could_not_be_read_says_so_and_is_not_called_equal(
+    store: Store, open_view: OpenView, tmp_path: Path
+) -> None:
+    unread = {"sql": "SELECT SUMM(k) FROM t", "reason": "line 3, column 8: there is no function `summ`.", "line": 3}
+    pipeline = pipeline_of(
+        "t -> per_k -> below", t=rows("k int", rows=[[1]]), per_k=("unread", unread), below=("sink", {})
+    )
+    saved = store.pipelines.save(pipeline.to_json(), name="pasted")
+    build = open_view("build", pipeline=saved.pipeline_id)
+    assert [button.label for button in build.button if button.key == "run"] == ["Run without 2 nodes"]
+    run_id = seeded_store.run_locally(store, tmp_path, pipeline, saved)
+    app = open_view("run", run=run_id)
+    assert not app.success
+    assert any("Only sources ran" in caption.value for caption in app.caption)
+    [warning] = app.warning
+    assert warning.value.startswith("**This run is without 2 nodes**")
+    assert "- **per_k**: Line 3, column 8" in warning.value
+    assert "- **below**: It needs per_k." in warning.value
+    build = open_view("build", pipeline=saved.pipeline_id, run=run_id)
+    assert any(caption.value.startswith(":orange[without 2 nodes]") for caption in build.caption)

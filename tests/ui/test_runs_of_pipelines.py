@@ -93,6 +93,24 @@ def test_an_edit_is_marked_on_its_node_and_all_others_keep_what_they_were(store:
     assert overlay(CHAIN, "theirs", run_id) is None
 
 
+@pytest.mark.parametrize(
+    ("edited", "said"),
+    [
+        (CHAIN, ""),
+        (set_parameter(CHAIN, "counts", "group_by", ("v",)), "differs in counts"),
+        (CHAIN.model_copy(update={"options": {"table.exec.state.ttl": "1 h"}}), "differs in the settings"),
+        (CHAIN.model_copy(update={"edges": ()}), "differs in counts and out"),
+    ],
+)
+def test_a_run_of_another_version_says_where_it_differs(
+    store: Store, open_view: OpenView, edited: Pipeline, said: str
+) -> None:
+    drafted(store, edited)
+    app = open_view("build", draft="k", run=ran(store))
+    [facts] = [caption.value for caption in app.caption if "changelog record" in caption.value]
+    assert facts.startswith(f":orange[{said}]") if said else "differs" not in facts
+
+
 def test_other_runs_of_the_pipeline_that_go_on_are_told(store: Store) -> None:
     goes_on, run_id = ran(store, ended=False), ran(store)
     ran(store, identity="theirs", ended=False)

@@ -13,6 +13,7 @@ from storage.errors import UnknownRun
 from storage.library.run_title import RunTitle
 from storage.model import Run
 from ui.runs.job import Job
+from ui.runs.left_out import left_out
 from ui.runs.manager import runs
 from ui.runs.of_pipeline import runs_of
 from ui.runs.operator_lines import OperatorLine, operator_lines
@@ -26,7 +27,7 @@ class Overlay:
     counts: by node and port, the number of records of each kind, by the kind's sign. marks_ms: while the run goes on,
     the watermark of each source that has one. changed: the nodes that are not as they were when the run started.
     has_new_settings: the same for the options and the order of arrival. others: further runs of the pipeline that go
-    on.
+    on. left_out: the number of nodes that the run is without.
     """
 
     run: Run
@@ -37,6 +38,7 @@ class Overlay:
     changed: frozenset[str] = frozenset()
     has_new_settings: bool = False
     others: tuple[RunTitle, ...] = ()
+    left_out: int = 0
 
     @property
     def goes_on(self) -> bool:
@@ -77,6 +79,7 @@ def overlay(pipeline: Pipeline, identity: str, run_id: int | None) -> Overlay | 
         frozenset(node.id for node in pipeline.nodes if _meaning(pipeline, node.id) != _meaning(began, node.id)),
         (pipeline.options, pipeline.arrival) != (began.options, began.arrival),
         tuple(title for title in runs_of(identity) if title.goes_on and title.run_id != run.run_id),
+        len(left_out(began)),
     )
 
 

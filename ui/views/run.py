@@ -13,6 +13,7 @@ from ui.components.live.live_figures import live_figures
 from ui.components.live.retention import say_kept
 from ui.components.runs.ask_flink import ask_flink
 from ui.components.runs.batch_check import batch_check
+from ui.components.runs.left_out_nodes import left_out_nodes
 from ui.components.runs.open_run import no_runs, open_or_newest_run
 from ui.components.runs.operator_table import operator_table
 from ui.components.runs.run_actions import run_actions
@@ -146,6 +147,7 @@ else:
     # Read before the heading is drawn, so that a change in the meantime is noticed.
     in_heading = _in_heading(chosen)
     _heading(chosen)
+    left_out_nodes(chosen)
     if chosen.goes_on:
         _going_on(chosen.run_id, in_heading, listed())
     else:

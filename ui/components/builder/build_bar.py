@@ -13,8 +13,10 @@ from ui.components.builder.canvas_run import run_line
 from ui.components.builder.live_start import live_questions, run_live
 from ui.components.builder.pipeline_form import pipeline_text
 from ui.components.engines.engine_choice import draft_engine
+from ui.runs.left_out import left_out
 from ui.runs.overlay import Overlay
 from ui.runs.starting import start_run
+from ui.shell import words
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
 
@@ -24,6 +26,10 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
     with st.container(key="bench-name", width=200):
         pipeline_text(drafting, "name", "Name of the pipeline")
     wrong = blocking(verdict)
+    reasons = left_out(drafting.pipeline)
+    without = (
+        f"Without {', '.join(map(words.escaped, reasons))}: not read, or in need of what was not." if reasons else ""
+    )
     st.button(
         "Pipeline",
         icon=":material/tune:",
@@ -57,20 +63,20 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
         key="run-live",
         disabled=bool(wrong),
         help="Reads records as they arrive until you stop it: watched files, posted rows, Kafka, PostgreSQL changes, "
-        "generators at their rate. A live run can be paused, and resumed after a stop.",
+        f"generators at their rate. A live run can be paused, and resumed after a stop. {without}",
         on_click=run_live,
         args=(drafting,),
     )
     live_questions(drafting)
     # Not Ctrl+Enter: a text area uses it to submit its text.
     st.button(
-        "Run",
+        f"Run without {words.count(len(reasons), 'node')}" if reasons and not wrong else "Run",
         icon=":material/play_arrow:",
         type="primary",
         key="run",
         shortcut="Alt+Enter",
         disabled=bool(wrong),
-        help=None if not wrong else f"Cannot run yet: {explained_with_node(drafting.pipeline, wrong[0])}",
+        help=f"Cannot run yet: {explained_with_node(drafting.pipeline, wrong[0])}" if wrong else without or None,
         on_click=guarded(start_run),
         args=(drafting,),
     )

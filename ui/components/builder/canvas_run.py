@@ -25,6 +25,7 @@ _REFRESH_S: Final = 0.6
 _LOOK_S: Final = 2.0
 _DRAWN: Final = "canvas-run-drawn"
 _KEY: Final = "canvas-live"
+_NAMED: Final = 2
 
 
 def run_line(shown: Overlay) -> None:
@@ -62,23 +63,34 @@ def show_run(run_id: int) -> None:
 
 def _facts(shown: Overlay) -> list[str]:
     run, job = shown.run, shown.job
-    changed = "settings changed since" if shown.has_new_settings else ""
+    without = f":orange[without {words.count(shown.left_out, 'node')}]" if shown.left_out else ""
+    differs = _differs(shown)
     if shown.goes_on and run.is_live:
         per_second = f"{current_rate(run.run_id):,.0f} per second" if run.last_seq else ""
         phase = job.progress.phase if job is not None and job.progress.live is None else ""
         return [
+            without,
+            differs,
             phase,
             per_second,
             words.count(run.last_seq, "event"),
             f"{words.count(run.records, 'record')} so far",
-            changed,
         ]
     took = seconds(run, job)
     phase = job.progress.phase if job is not None and shown.goes_on else ""
     on = f"on {run.engine}" if len(names()) > 1 else ""
     reads = read_so_far(job.progress) if job is not None and shown.goes_on else ""
     made = reads or words.count(run.records, "changelog record") + (" so far" if shown.goes_on else "")
-    return [phase, words.elapsed(took) if took is not None else "", made, on, changed]
+    return [without, differs, phase, words.elapsed(took) if took is not None else "", made, on]
+
+
+def _differs(shown: Overlay) -> str:
+    """Where the pipeline of the run is another one than the canvas shows, before or since."""
+    places = sorted(map(words.escaped, shown.changed))
+    if len(places) > _NAMED:
+        places = [words.count(len(places), "node")]
+    places += ["the settings"] if shown.has_new_settings else []
+    return f":orange[differs in {' and '.join(places)}]" if places else ""
 
 
 def run_failure(drafting: Drafting, shown: Overlay) -> None:

@@ -45,10 +45,15 @@ def batch_check(run: Run) -> CheckResult | None:
             f"The first records of {words.escaped(', '.join(cut))} were deleted, so not all tables can be checked."
         )
         return None
-    if (in_zone := zone(Pipeline.from_json(run.document).options)) is not None:
+    pipeline = Pipeline.from_json(run.document)
+    if (in_zone := zone(pipeline.options)) is not None:
         st.caption(f"Spark's batch answer has the days of UTC: a run in the time zone {in_zone.name} is not checked.")
         return None
-    if _expires(Pipeline.from_json(run.document)):
+    operators = [one for node in pipeline.nodes if isinstance(one := configured(node), Operator)]
+    if not operators:
+        st.caption("Only sources ran, so there is no result that Spark's batch answer could be compared with.")
+        return None
+    if any(any(one.state_ttls_ms(pipeline.options)) for one in operators):
         st.caption("State expires in this run, but not in a batch: what expiry has changed is told as a difference.")
     checks = checker()
     if run.run_id in checks.going_on:
@@ -72,12 +77,6 @@ def batch_check(run: Run) -> CheckResult | None:
         return None
     _draw(run, result)
     return result
-
-
-def _expires(pipeline: Pipeline) -> bool:
-    """Whether state may expire, by the pipeline's TTL or an operator's own."""
-    made = (configured(node) for node in pipeline.nodes)
-    return any(any(one.state_ttls_ms(pipeline.options)) for one in made if isinstance(one, Operator))
 
 
 def _draw(run: Run, result: CheckResult) -> None:
