@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.examples import examples
+from engine.model.pipeline import Node, Pipeline
 from storage import Store
 from tests.storage.beside import beside
 from tests.ui import seeded_store
@@ -105,3 +106,11 @@ def test_a_discarded_draft_comes_back_and_older_ones_are_listed_too(store: Store
     assert len(store.drafts.list()) == 10
     # A user's own pipelines and runs are above the examples.
     assert [each.value for each in app.header] == ["Your pipelines", "Recent runs", "Examples"]
+
+
+def test_a_draft_of_a_script_or_of_rows_is_listed_before_its_first_edit(store: Store, open_view: OpenView) -> None:
+    made = Pipeline(name="pasted", nodes=(Node(id="t", operator="rows"),))
+    store.drafts.save("d1", History(made).to_json())
+    store.drafts.save("d2", History(Pipeline(name="untitled")).to_json())
+    app = open_view("gallery")
+    assert [each.value.partition(" ")[0] for each in app.markdown if ":gray[draft" in each.value] == ["pasted"]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 import streamlit as st
 
 from engine.errors import PipelineError
+from engine.examples import examples
 from engine.model.pipeline import Pipeline
 from storage.errors import StoreError
 from storage.model import Draft, PipelineSummary
 from ui.access.people import person
 from ui.builder.drafting import close, exported, open_saved, resume
+from ui.builder.editing import unplaced
 from ui.builder.history import History
 from ui.components.runs.ownership import agreed, by
 from ui.runs.starting import run_draft
@@ -105,13 +108,22 @@ def has_own() -> bool:
 
 
 def _unsaved_work(draft: Draft) -> Pipeline | None:
-    """The pipeline of a draft if it has edits that are not in the saved version; else None."""
+    """The pipeline of a draft if it has something that is neither in a saved version nor in an example; else None."""
     try:
         history = History.from_json(draft.document)
         saved = store().pipelines.load(draft.pipeline_id).document if draft.pipeline_id is not None else ""
     except (PipelineError, StoreError):
         return None
-    return history.now if history.past and history.now.to_json() != saved else None
+    if history.past:
+        return history.now if history.now.to_json() != saved else None
+    # Made of a script, of rows or of a run, it is in no other place.
+    is_made = draft.pipeline_id is None and history.now.nodes and unplaced(history.now) not in _unchanged_examples()
+    return history.now if is_made else None
+
+
+@cache
+def _unchanged_examples() -> tuple[Pipeline, ...]:
+    return tuple(map(unplaced, examples().values()))
 
 
 def _draft(draft: Draft, pipeline: Pipeline) -> None:
