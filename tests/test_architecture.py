@@ -168,6 +168,22 @@ def test_no_fragment_is_without_a_guard() -> None:
     assert made == ["ui/shell/guard.py"]
 
 
+def test_enter_in_a_list_takes_one_choice_not_all_that_match() -> None:
+    calls = [
+        (file, node)
+        for file in python_files("ui")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "multiselect"
+    ]
+    assert calls
+    takes_all = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file, node in calls
+        if not any(each.arg == "select_all" and ast.unparse(each.value) == "False" for each in node.keywords)
+    ]
+    assert not takes_all, "Streamlit's first choice would be all matches"
+
+
 def test_the_bootstrap_needs_nothing_installed() -> None:
     entries = [ROOT / folder / name for folder in ("ui", "tests") for name in ("__init__.py", "__main__.py")]
     broken = [

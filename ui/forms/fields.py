@@ -320,6 +320,8 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         key=key,
         placeholder="Choose columns" if names else "Type a column's name",
         accept_new_options=schema is None,
+        # It would be the first choice, and so what Enter takes.
+        select_all=False,
         **look,
     )
     if field.model is not None:

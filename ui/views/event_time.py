@@ -92,7 +92,9 @@ def _seen_by(run: Run, sources: list[Edge]) -> tuple[str | None, list[str]]:
             )
         if len(names) > 1:
             above = names if node is None else [name for name in names if name in stored.holdbacks(node)]
-            chosen = st.multiselect("Sources", above, key=f"sources-{run.run_id}-{node}", placeholder="all")
+            chosen = st.multiselect(
+                "Sources", above, key=f"sources-{run.run_id}-{node}", placeholder="all", select_all=False
+            )
     return node, chosen
 
 

@@ -194,7 +194,7 @@ def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...]) -> None
         with column:
             if takes_many(node):
                 key = _bound(drafting, node, port, sources, list)
-                st.multiselect(title, choices, sources, key=key, placeholder="Not connected")
+                st.multiselect(title, choices, sources, key=key, placeholder="Not connected", select_all=False)
             else:
                 shown = sources[0] if sources else ""
                 key = _bound(drafting, node, port, shown, lambda name: [name] if name else [])

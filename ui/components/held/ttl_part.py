@@ -59,6 +59,7 @@ def _choice(run: Run) -> None:
             offered,
             offered,
             accept_new_options=True,
+            select_all=False,
             key=f"ttls-{run.run_id}",
             help="Choose some, or write your own, such as 90 min.",
         )

@@ -52,6 +52,7 @@ def _form(run: Run) -> None:
         names,
         [*(sinks or names[-1:]), *late],
         key="keep-edges",
+        select_all=False,
         help=f"`NODE.{LATE}` is what was late at a step, with its window, how late it was, and whether it was dropped.",
     )
     with st.container(horizontal=True):
