@@ -19,6 +19,7 @@ expired entries, rejected rows, key times.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -85,6 +86,16 @@ REJECTED_COLUMNS: Final = (FILE, LINE, RAW, REASON)
 EVENTS: Final = (SEQ, TIME, WATERMARK)
 """The stored columns of a source's events that were numbered one by one."""
 
+# What modules call a column of their own is here, too.
+_RESERVED: Final = re.compile(
+    r"__(?:\d.*|[a-z]|[a-z]\d+(?:_\d+)?|at|of|id|(?:match|column|row)\d*|argument.*|first|last|since|until|start|end"
+    r"|begins|gone|taken|nth|one|made|held|late|turn|session|failure|flush|bundle|number|hash|is_full|is_row|keys|rows"
+    r"|result|copy|source|in_stream|in_batch|fold_(?:seq|step|place)|seq|step|kind|port|state|is_empty|key_hash|due"
+    r"|expires|group|end_seq|end_step|place|ordinal|recorded_seq|rank|watermark|time|top|unit|file|line|raw|reason|text"
+    r"|each|start_ms|end_ms|watermark_ms)",
+    re.IGNORECASE,
+)
+
 _TYPES: Final = {
     SEQ: BIGINT,
     STEP: BINARY,
@@ -144,6 +155,11 @@ _EXPIRED: Final = {
     "now_ms": BIGINT,
 }
 _KEY_TIMES: Final = {"key": STRING, "ns": BIGINT, "records": BIGINT}
+
+
+def is_reserved(name: str) -> bool:
+    """Whether frames have a column of this name beside those of a pipeline."""
+    return _RESERVED.fullmatch(name) is not None
 
 
 def key_name(at: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from engine.functions.function import Function
+from sqlglot import exp
+
+from engine.functions.function import Function, Writing, given
 from engine.functions.rows import row
 
 # Negative positions count from the end.
@@ -14,6 +16,21 @@ _TO: Final = "CASE WHEN {2} < 0 THEN size({0}) + {2} + 1 ELSE {2} END"
 _ONE: Final = "array array<T> -> array<T>"
 _BOTH: Final = "array array<E>, array array<E> -> array<E>"
 _ELEMENT: Final = "array array<E>, element E -> array<E>"
+
+
+def _sort(writing: Writing, call: exp.Anonymous) -> str | None:
+    """ARRAY_SORT whose order is told. Spark takes no other than a constant."""
+    array, *order = map(writing.write, given(call))
+    if not order:
+        return None
+    ascending, nulls_first = order[0], order[-1]
+    values, nulls = (f"filter({array}, __e -> __e IS {which}NULL)" for which in ("NOT ", ""))
+    in_order = f"CASE WHEN {ascending} THEN sort_array({values}) ELSE sort_array({values}, false) END"
+    return (
+        f"CASE WHEN {ascending} IS NULL THEN NULL WHEN {nulls_first} THEN concat({nulls}, {in_order}) "
+        f"WHEN NOT {nulls_first} THEN concat({in_order}, {nulls}) END"
+    )
+
 
 ROWS: Final = (
     Function("ARRAY", "value T* -> array<T>", "An array of values.", "ARRAY[1, 2]", "[1, 2]", null="[NULL, 2]"),
@@ -62,7 +79,10 @@ ROWS: Final = (
     ),
     Function("ARRAY_REVERSE", _ONE, "The array from its end.", "ARRAY_REVERSE(ARRAY[1, 2])", "[2, 1]", "reverse({0})"),
     Function(
-        "ARRAY_SORT", _ONE, "The array in order, NULLs first.", "ARRAY_SORT(ARRAY[2, 1])", "[1, 2]", "sort_array({0})"
+        *("ARRAY_SORT", "array array<T>, ascending boolean?, nulls_first boolean? -> array<T>"),
+        *("The array in order; NULLs come first if it is ascending.", "ARRAY_SORT(ARRAY[2, 1])", "[1, 2]"),
+        spark="sort_array({0})",
+        write=_sort,
     ),
     Function(
         "ARRAY_UNION", _BOTH, "The elements of either array, once.", "ARRAY_UNION(ARRAY[1], ARRAY[1, 2])", "[1, 2]"

@@ -182,7 +182,8 @@ ROWS: Final = (
     ),
     Function(
         *("SPLIT", "text string, delimiter string -> array<string>", "The parts between delimiters."),
-        *("SPLIT('a,b', ',')", "[a, b]", _SPLIT),
+        *("SPLIT('a,b', ',')", "[a, b]"),
+        spark=f"CASE WHEN {{0}} = '' THEN slice({_SPLIT}, 1, 0) ELSE {_SPLIT} END",
     ),
     Function(
         *(

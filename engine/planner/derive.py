@@ -10,6 +10,7 @@ from typing import Any
 from engine.contract.above import above_of
 from engine.contract.derived import Derived, constant
 from engine.contract.expression import flink_in
+from engine.contract.frames import is_reserved
 from engine.contract.operator import OUT, Analyzer, Operator
 from engine.contract.source import Source
 from engine.contract.unread import Unread
@@ -187,8 +188,8 @@ def _check_outputs(node: Node, edges: tuple[Edge, ...], done: Mapping[str, Deriv
 def _check_names(node: str, derived: Derived) -> None:
     seen: dict[str, str] = {}
     for column in derived.schema:
-        if column.name.startswith("__"):
-            message = f"the column {column.name!r} begins with two underscores, which the studio reserves."
+        if is_reserved(column.name):
+            message = f"the studio has a column {column.name!r} of its own; take another name."
             raise PipelineError(message, node)
         if (other := seen.get(column.name.lower())) is not None:
             message = f"two columns are called {other!r} and {column.name!r}; names must differ in more than case."

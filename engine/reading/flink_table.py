@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -149,7 +150,7 @@ def _literal(value: Any, type_: Type) -> str | None:
         case int() if type_.is_instant:
             return f"TO_TIMESTAMP_LTZ({value}, 3)"
         case int() if isinstance(type_, Timestamp):
-            return f"CAST(TO_TIMESTAMP_LTZ({value}, 3) AS {name})"
+            return _moment(value)
         case int() if type_ in INTEGERS or isinstance(type_, Decimal):
             return str(value)
         case int() | float() if type_ in FLOATS:
@@ -157,7 +158,8 @@ def _literal(value: Any, type_: Type) -> str | None:
         case str() if type_ == STRING:
             return literal(value) if "\n" not in value else None
         case str() if isinstance(type_, Timestamp) and _PLAIN_TIME.fullmatch(value):
-            return f"CAST(TIMESTAMP {literal(value)} AS {name})" if type_.is_instant else f"TIMESTAMP {literal(value)}"
+            # Of UTC in any time zone, which CAST is not.
+            return f"TO_TIMESTAMP_LTZ({literal(value)})" if type_.is_instant else f"TIMESTAMP {literal(value)}"
         case str() if type_ == DATE and _PLAIN_DATE.fullmatch(value):
             return f"DATE {literal(value)}"
         case str() if isinstance(type_, Time) and _PLAIN_TIME_OF_DAY.fullmatch(value):
@@ -165,6 +167,14 @@ def _literal(value: Any, type_: Type) -> str | None:
         case str() if isinstance(type_, Decimal) or type_ in FLOATS:
             return f"CAST({literal(value)} AS {name})"
     return None
+
+
+def _moment(ms: int) -> str | None:
+    try:
+        moment = datetime(1970, 1, 1) + timedelta(milliseconds=ms)  # noqa: DTZ001 - a TIMESTAMP has no zone
+    except OverflowError:
+        return None
+    return f"TIMESTAMP '{moment.isoformat(' ', 'milliseconds')}'"
 
 
 def _row_literal(value: dict[str, Any] | list[Any], type_: Row, name: str) -> str | None:

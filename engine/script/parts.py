@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
+from sqlglot import exp
+
 from engine.errors import StudioError, unknown_name
-from engine.model.options import expires, goes_by_arrival
+from engine.model.options import expires, goes_by_arrival, zone
 from engine.model.types import quote
 from engine.script.failures import Failure, at_statement, unread
 from engine.script.node_ids import node_id_of
@@ -104,7 +107,14 @@ class Parts:
             f"joins, groups and ranks, and elsewhere, {in_words(self.clock_ms)}; SET '{OPTION}' takes another time."
         )
         self.warnings.append(note)
-        return told(query, marked(instant(self.clock_ms)), proctime=self.is_clock_read)
+        # Rows of a script all come at one time, and have it as a literal.
+        local = self._local_now() if isinstance(query, exp.Values) else None
+        return told(query, marked(instant(self.clock_ms)), proctime=self.is_clock_read, local=local)
+
+    def _local_now(self) -> datetime:
+        """What clocks of the pipeline's zone show when the clock stands still."""
+        at, in_zone = datetime.fromtimestamp(self.clock_ms / 1000, UTC), zone(self.options)
+        return (at if in_zone is None else in_zone.shown(at)).replace(tzinfo=None)
 
     def arrival(self, name: str, *, for_windows: bool = False) -> Arrival | None:
         """What tells when the rows of a table arrived. Without a clock only windows of processing time need it."""

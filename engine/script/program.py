@@ -7,6 +7,7 @@ from textwrap import indent
 from typing import Final
 
 from engine.contract.operator import Operator
+from engine.model.options import zone
 from engine.model.pipeline import Arrival, Edge, Node, Pipeline
 from engine.registry import configured
 from engine.script.views import plain_node
@@ -25,9 +26,13 @@ from engine.spark.session import get_spark
 """
 _MAIN: Final = """
 if __name__ == "__main__":
-    with finished(pipeline, get_spark("local[*]"), folder=Path(__file__).parent) as job:
-        for node in {ends}:
+    spark = get_spark("local[*]")
+    with finished(pipeline, spark, folder=Path(__file__).parent) as job:
+{shown}        for node in {ends}:
             job.changelog(node).show(1000, truncate=False)
+"""
+_IN_ZONE: Final = """        # As clocks of the pipeline's zone show instants.
+        spark.conf.set("spark.sql.session.timeZone", {name!r})
 """
 _ALLOWED: Final = """
 # The code in Python that stands below runs with your rights.
@@ -58,8 +63,10 @@ def program_of(pipeline: Pipeline) -> str:
     imports = _IMPORTS.format(names=", ".join(names))
     if any(_has_code(node) for node in pipeline.nodes):
         imports = f"\nimport os{imports.rstrip()}\n{_ALLOWED}\n"
+    in_zone = zone(pipeline.options)
+    shown = "" if in_zone is None else _IN_ZONE.format(name=in_zone.name)
     head = f"{_QUOTES}{_HEAD.format(title=title)}{_QUOTES}\n{imports}"
-    return f"{head}pipeline = Pipeline(\n{body})\n\n{_MAIN.format(ends=ends)}"
+    return f"{head}pipeline = Pipeline(\n{body})\n\n{_MAIN.format(ends=ends, shown=shown)}"
 
 
 def _has_code(node: Node) -> bool:

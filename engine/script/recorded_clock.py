@@ -60,8 +60,11 @@ def asks_for_clock(tree: Expr, *, proctime: bool = False) -> bool:
     return any(_reads(node, proctime) for node in tree.walk())
 
 
-def told(tree: Expr, now: Expr, *, proctime: bool = False) -> Expr:
-    """The tree with the readings of the clock in place of its functions. now: a TIMESTAMP_LTZ(3)."""
+def told(tree: Expr, now: Expr, *, proctime: bool = False, local: datetime | None = None) -> Expr:
+    """The tree with the readings of the clock in place of its functions.
+
+    now: a TIMESTAMP_LTZ(3). local: what clocks of the pipeline show then, if that is known.
+    """
 
     def swap(node: Expr) -> Expr:
         if not _reads(node, proctime):
@@ -69,9 +72,23 @@ def told(tree: Expr, now: Expr, *, proctime: bool = False) -> Expr:
         name = node.name.upper()
         if name == "UNIX_TIMESTAMP":
             return exp.Anonymous(this=name, expressions=[_cast(now, "STRING")])
-        return _cast(now, _LOCAL[name]) if name in _LOCAL else now.copy()
+        if name not in _LOCAL:
+            return now.copy()
+        return _cast(now if local is None else _literal(local, name), _LOCAL[name])
 
     return tree.copy().transform(swap, copy=False)
+
+
+def _literal(local: datetime, name: str) -> Expr:
+    """What CURRENT_DATE and the like are, as the text of a literal."""
+    match name:
+        case "CURRENT_DATE":
+            text = local.date().isoformat()
+        case "LOCALTIMESTAMP":
+            text = local.isoformat(" ", "milliseconds")
+        case _:
+            text = local.time().isoformat("seconds")
+    return exp.Literal.string(text)
 
 
 def instant(ms: int | Expr) -> Expr:

@@ -34,6 +34,9 @@ ANY_ORDER: Final = (
         "sets_of_rows",
         "window_joins_of_all_kinds",
         "interval_parts",
+        "pivoted_by_case",
+        "scalar_and_correlated",
+        "create_as",
     ),
     # Timers that are due at once.
     "time_zone_hours",
@@ -88,3 +91,8 @@ def rows(records: list[str]) -> dict[str, Any]:
         kind, _, row = record.partition("|")
         left[row] = left.get(row, 0) + KINDS[kind]
     return {row: count for row, count in left.items() if count}
+
+
+def test_in_a_time_zone_the_clock_of_values_is_what_its_clocks_show(spark: SparkSession) -> None:
+    (shown,) = changelogs(opened("time_zone_clock_in_values", spark), spark)
+    assert shown == ["a|b|c|d", "+I|2024-03-09|2024-03-09 22:30:00.000|2024-03-09 22:30:00|22:30:00"]

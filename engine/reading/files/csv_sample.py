@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import IO
 
+from engine.contract.frames import is_reserved
 from engine.errors import SourceError, SourceMissing
 from engine.model.schema import Column
 from engine.reading.files.input_files import InputFile, opened, text_lines
@@ -136,8 +137,8 @@ def renamed_columns(header: Sequence[str]) -> dict[str, str]:
             continue
         if not name:
             said[usable] = "it has no name in the file"
-        elif name.startswith("__"):
-            said[usable] = f"{name!r} in the file; names with two underscores in front are the studio's"
+        elif is_reserved(name):
+            said[usable] = f"{name!r} in the file; the studio has a column of that name"
         else:
             said[usable] = f"{name!r} in the file, which has another column of that name"
     return said

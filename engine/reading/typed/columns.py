@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from engine.contract.derived import NO_KEYS, Derived
+from engine.contract.frames import is_reserved
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY
@@ -50,8 +51,8 @@ def check_names(names: Sequence[str], node: str, field: str) -> None:
         if half_at(name) is not None:
             message = f"{field}: the column {name!r} has half of a character in its name; write the whole one."
             raise PipelineError(message, node, field)
-        if name.startswith("__"):
-            message = f"{field}: the column {name!r} starts with two underscores, which the studio reserves."
+        if is_reserved(name):
+            message = f"{field}: the studio has a column {name!r} of its own; take another name."
             raise PipelineError(message, node, field)
         if name.lower() in seen:
             message = (
@@ -64,12 +65,12 @@ def check_names(names: Sequence[str], node: str, field: str) -> None:
 def usable_names(names: Sequence[str]) -> tuple[str, ...]:
     """A file's names as column names, by index: an empty name is replaced, a repeated one gets a number.
 
-    Names that differ only in case are equal to Spark, and names that start with two underscores are reserved.
+    Names that differ only in case are equal to Spark, and some names that start with two underscores are the studio's.
     """
     usable: list[str] = []
     taken = {name.strip().lower() for name in names}
     for at, name in enumerate(names, start=1):
-        wanted = name.strip().lstrip("_") if name.strip().startswith("__") else name.strip()
+        wanted = name.strip().lstrip("_") if is_reserved(name.strip()) else name.strip()
         wanted = candidate = wanted or f"column{at}"
         is_first = candidate == name.strip() and candidate.lower() not in {each.lower() for each in usable}
         number = 2

@@ -1,16 +1,15 @@
 """Rows of VALUES as the rows of a source (`engine.reading.flink_table.row_sql` is the way back).
 
 Strings, numbers, booleans and NULL stay as they are. A time is epoch ms, from TO_TIMESTAMP_LTZ(ms, 3), or a string,
-from TIMESTAMP '2024-01-01 10:00:00'. CAST declares a type and does not change the value. Constant expressions have the
-value that they compute (`engine.sql.clauses.folded`).
+from TIMESTAMP '2024-01-01 10:00:00'. CAST of a literal that its type can be read from declares the type. Constant
+expressions have the value that they compute (`engine.sql.clauses.folded`).
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from sqlglot import exp
 
@@ -50,9 +49,9 @@ def value_of(item: Expr) -> Any:
                 return f"-{operand}"
         case exp.Cast():
             value = value_of(item.this)
-            is_moment = isinstance(value, int) and _is_instant(item.this)
-            if is_moment and item.to.this is exp.DType.DATE:
-                return datetime.fromtimestamp(value / 1000, UTC).strftime("%Y-%m-%d")
+            if not _is_declared(item.this.unnest(), item.to.this, value):
+                message = f"{item.sql(dialect=Flink)} is not known before a run. Write the value itself."
+                raise NoConstant(message, item)
             return value
         case exp.Array():
             return [value_of(part) for part in item.expressions]
@@ -78,6 +77,28 @@ def value_of(item: Expr) -> Any:
         message = f"VALUES takes constants here, not {item.sql(dialect=Flink)}. Write the value itself."
         is_known = item.find(exp.Func, exp.HexString) is not None and item.find(exp.Column, exp.Query) is None
         raise (NoConstant if is_known else SqlRejected)(message, item) from None
+
+
+def _is_declared(item: Expr, to: exp.DType, value: Any) -> bool:
+    """Whether a CAST of an item with this value only says its type: a source reads the same value of the text of it."""
+    if value is None or isinstance(value, list):
+        return True
+    if _is_instant(item):
+        return to in _INSTANTS
+    match item:
+        case exp.Literal() if item.is_string:
+            return True
+        case exp.Literal() | exp.Neg():
+            return isinstance(value, int) and to not in _INSTANTS or to in _FRACTIONS
+        case exp.Boolean():
+            return to is exp.DType.BOOLEAN
+        case exp.Cast():
+            return to is item.to.this
+    return False
+
+
+_INSTANTS: Final = (exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ)
+_FRACTIONS: Final = (exp.DType.DECIMAL, exp.DType.DOUBLE, exp.DType.FLOAT)
 
 
 def _is_instant(item: Expr) -> bool:

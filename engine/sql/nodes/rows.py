@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
+
+from sqlglot import exp
 
 from engine.expressions.coercion import is_interval
 from engine.model.free_names import free_name
@@ -25,7 +27,7 @@ from engine.sql.algebra import (
     plain,
     ref,
 )
-from engine.sql.clauses.constants import value_of
+from engine.sql.clauses.constants import NoConstant, value_of
 from engine.sql.clauses.python_calls import WATERMARK
 from engine.sql.clauses.table_functions import in_terms_of
 from engine.sql.empty import Empty
@@ -46,14 +48,36 @@ def scan(emitter: Emitter, relation: Scan, needed: frozenset[str]) -> Emitted:
 
 
 def values(emitter: Emitter, relation: Values, needed: frozenset[str]) -> Emitted:
-    """A separate source, whose rows come before all others, as in Flink."""
+    """A separate source, whose rows come before all others, as in Flink.
+
+    What is not known before a run is computed of the rows' numbers.
+    """
+    try:
+        rows = [[value_of(item) for item in row] for row in relation.rows]
+    except NoConstant:
+        return select(emitter, _computed(relation), needed)
     columns = [
         {"name": name, "type": emitter.type_of_constants([row[at] for row in relation.rows])}
         for at, name in enumerate(relation.columns)
     ]
-    rows = [[value_of(item) for item in row] for row in relation.rows]
     node = emitter.constants({"columns": columns, "rows": rows, "in_query": True})
     return Emitted(node, {name: name for name in relation.columns})
+
+
+def _computed(relation: Values) -> Select:
+    numbers = [exp.Literal.number(at) for at in range(len(relation.rows))]
+    items = [
+        exp.Case(
+            this=ref(_NUMBER),
+            ifs=[exp.If(this=number.copy(), true=value) for number, value in zip(numbers, values, strict=True)],
+        )
+        for values in zip(*relation.rows, strict=True)
+    ]
+    of_rows = Values((_NUMBER,), tuple((number,) for number in numbers), relation.at)
+    return Select(of_rows, tuple(zip(relation.columns, items, strict=True)))
+
+
+_NUMBER: Final = "n"
 
 
 def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitted:

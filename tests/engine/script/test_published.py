@@ -367,7 +367,7 @@ def test_values_have_the_recorded_clock_and_random_values_of_their_places(spark:
     first, second = (read(text, spark).pipeline.node("t").parameters["rows"] for _ in range(2))
     assert first == second
     one, other = first
-    assert one[3:] == other[3:] == [1_714_521_600_000, "2024-05-01", 1_714_521_600_000]
+    assert one[3:] == other[3:] == [1_714_521_600_000, "2024-05-01", "2024-05-01 00:00:00.000"]
     assert one[0] != other[0]
     assert len(one[0]) == 36
     assert one[1] != other[1]

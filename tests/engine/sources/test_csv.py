@@ -333,7 +333,7 @@ def test_flink_sql_is_a_filesystem_table(tmp_path: Path) -> None:
         ("order id,a.b,`c`,größe,kind", ("order id", "a.b", "`c`", "größe", "kind"), {}),
         ("k,K,k", ("k", "K_2", "k_3"), {"K_2": "'K' in the file, which", "k_3": "'k' in the file, which"}),
         ("k,,column2", ("k", "column2_2", "column2"), {"column2_2": "it has no name"}),
-        ("__seq,b", ("seq", "b"), {"seq": "'__seq' in the file; names with two underscores"}),
+        ("__seq,b", ("seq", "b"), {"seq": "'__seq' in the file; the studio has a column of that name"}),
     ],
 )
 def test_every_name_in_a_header_is_usable_or_renamed_with_a_sentence(

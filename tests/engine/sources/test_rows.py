@@ -139,7 +139,7 @@ def test_derive_marks_event_time_key_and_kinds() -> None:
         ),
         ({"primary_key": ["id"]}, "n: primary_key: unknown column 'id'. Available: k, ts, v."),
         ({"columns": [{"name": "a"}, {"name": "A"}]}, "have the same name"),
-        ({"columns": [{"name": "__kind"}]}, "starts with two underscores"),
+        ({"columns": [{"name": "__kind"}]}, "a column '__kind' of its own"),
         ({"columns": [{"name": "a", "type": "NUMBER"}]}, "n: columns: unknown type 'NUMBER'. Available: STRING"),
     ],
 )
