@@ -158,8 +158,8 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warning
     wanted = ddl.targets(insert.columns, insert.statement.place)
     if len(wanted) != len(schema):
         message = (
-            f"{ddl.name} takes {len(wanted)} columns ({', '.join(wanted)}), but the query gives {len(schema)} "
-            f"({', '.join(schema.names)})."
+            f"{ddl.name} takes {len(wanted)} column{'' if len(wanted) == 1 else 's'} ({', '.join(wanted)}), but the "
+            f"query gives {len(schema)} ({', '.join(schema.names)})."
         )
         raise SqlRejected(message, insert.query)
     given = dict(zip(wanted, schema, strict=True))

@@ -66,6 +66,8 @@ _FORMATS: Final[Mapping[str, str]] = {
     "excel": "sheet header",
 }
 
+_ALIKE: Final = 0.8
+
 
 def require_known_options(ddl: TableDdl) -> None:
     """Raise SqlRejected for an option that neither the table's connector nor a format has, with the nearest one."""
@@ -81,9 +83,16 @@ def require_known_options(ddl: TableDdl) -> None:
     for name in ddl.options:
         if not any(_matches(name, each) for each in known):
             near = get_close_matches(name, [each for each in known if "*" not in each], n=1)
-            meant = f" Did you mean {near[0]!r}?" if near else " Remove it."
+            meant = f" Did you mean {near[0]!r}?" if near else (_of_another_format(name) or " Remove it.")
             message = f"the connector {ddl.connector!r} has no option {name!r}.{meant}"
             raise ddl.rejected(message, name)
+
+
+def _of_another_format(name: str) -> str:
+    """What is told of an option of a format that the table does not have."""
+    options = {f"{format_}.{option}": format_ for format_, names in _FORMATS.items() for option in names.split()}
+    near = get_close_matches(name, options, n=1, cutoff=_ALIKE)
+    return f" {near[0]!r} is one of tables with 'format' = '{options[near[0]]}'." if near else ""
 
 
 def _matches(name: str, known: str) -> bool:

@@ -18,6 +18,7 @@ from engine.script.statements import Cursor, Statement, place_of_token, raw
 from engine.sql.algebra import Expr, plain
 from engine.sql.dialect import Flink
 from engine.sql.functions.intervals import interval_ms
+from engine.sql.parsing import DOUBLE_QUOTES
 from engine.sql.rejected import SqlRejected
 
 # A comment between the fields of a ROW, but not in a quoted name or text.
@@ -317,17 +318,21 @@ def _slip(tokens: Sequence[Token], text: str) -> str:
     return f"unknown type {raw(tokens, text)!r}. Available: {_TYPES}"
 
 
+def _option_text(cursor: Cursor) -> str:
+    token = cursor.take()
+    if token.text.startswith('"'):
+        raise cursor.rejected(DOUBLE_QUOTES, token)
+    return token.text
+
+
 def options_of(cursor: Cursor) -> dict[str, str]:
     """The options in parentheses."""
     options: dict[str, str] = {}
     cursor.expect("(")
     while not cursor.sees(")"):
-        name = cursor.take().text
-        if name.startswith('"'):
-            message = "names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
-            raise cursor.rejected(message, cursor.tokens[cursor.at - 1])
+        name = _option_text(cursor)
         cursor.expect("=")
-        options[name] = cursor.take().text
+        options[name] = _option_text(cursor)
         if not cursor.skip(","):
             break
     if not cursor.is_done and cursor.here.token_type is TokenType.STRING:

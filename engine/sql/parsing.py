@@ -43,6 +43,9 @@ def tokens_of(text: str) -> tuple[Token, ...]:
         raise SqlRejected(message) from error
 
 
+DOUBLE_QUOTES: Final = "names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
+_CURLY: Final = "\u2018\u2019\u201c\u201d\u00b4"
+_ODD: Final = re.compile(rf"[{_CURLY}\u200b-\u200f\u2060\u00ad]")
 _QUOTED: Final = re.compile(r"--[^\n]*|/\*(?:.*?\*/)?|'(?:[^']*')?|`(?:[^`]*`)?|\"(?:[^\"]*\")?", re.DOTALL)
 _OPENS: Final = {"'": "quote", "`": "backtick", '"': "double quote", "/*": "comment"}
 
@@ -51,6 +54,12 @@ def _left_open(text: str) -> tuple[str, tuple[int, int]] | None:
     """What opens a quote or a comment that nothing closes, and where; None if all are closed."""
     found = next((match for match in _QUOTED.finditer(text) if match[0] in _OPENS), None)
     return None if found is None else (_OPENS[found[0]], _place(text, found.start()))
+
+
+def _odd(character: str) -> str:
+    if character in _CURLY:
+        return f"{character} is no quote of SQL: names take backticks, texts single quotes ('), as keyboards have them."
+    return f"a character that cannot be seen (U+{ord(character):04X}) stands here. Remove it."
 
 
 def _first_double_quote(text: str) -> tuple[int, int]:
@@ -66,6 +75,10 @@ def _place(text: str, at: int) -> tuple[int, int]:
 
 def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
     """The statements of a text's tokens. Raises SqlRejected with the place of the first syntax error."""
+    for token in tokens:
+        if token.token_type is TokenType.VAR and (odd := _ODD.search(token.text)) is not None:
+            place = (token.line, token.col - len(token.text) + odd.start() + 1)
+            raise SqlRejected(_odd(odd[0]), place=place)
     try:
         read = [one for at, one in enumerate(tokens) if one.token_type is not TokenType.HINT or is_read(tokens, at)]
         trees = Flink().parser().parse(read, text)
@@ -75,8 +88,7 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
         description = str(first.get("description", error)).rstrip(".")
         column = max(1, int(first.get("col") or 0) - len(highlight) + 1)
         if highlight.startswith('"') or str(first.get("start_context", "")).endswith('"'):
-            message = "names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
-            raise SqlRejected(message, place=_first_double_quote(text)) from error
+            raise SqlRejected(DOUBLE_QUOTES, place=_first_double_quote(text)) from error
         is_last = bool(tokens) and tokens[-1].text.endswith(highlight) and not first.get("end_context", "").strip(" ;")
         words = [token.text.upper() for token in tokens if token.token_type in _WORDS]
         message = (

@@ -22,6 +22,18 @@ from engine.sql.rules import has_no_rows
 from engine.sql.scope import Scope, Visible
 
 
+def _require_rows(condition: Expr) -> None:
+    """Raises SqlRejected for an aggregate, which WHERE cannot have; that of a sub-query is its own."""
+    calls = condition.walk(prune=lambda node: isinstance(node, (exp.Query, exp.Window)))
+    if (call := next((each for each in calls if is_aggregate(each)), None)) is not None:
+        test = call.find_ancestor(exp.Predicate) or call
+        message = (
+            f"WHERE looks at single rows, but {call.sql(dialect=Flink)} is of a group. Write HAVING "
+            f"{test.sql(dialect=Flink)} after GROUP BY."
+        )
+        raise SqlRejected(message, call)
+
+
 def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
     """The rows of FROM that meet the condition."""
     if clause is None:
@@ -30,6 +42,7 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
     simple: list[Expr] = []
     with_scalars: list[Expr] = []
     later: list[tuple[Expr, bool]] = []
+    _require_rows(clause.this)
     for one in conjuncts(clause.this):
         test, negated = _without_not(one)
         if isinstance(test, exp.Exists) or (isinstance(test, exp.In) and test.args.get("query") is not None):

@@ -22,6 +22,7 @@ NAMES = (
     "SELECT x.{value}, {time}, CAST(a AS STRING) AS {date}, EXTRACT(YEAR FROM {time}) AS {year} FROM t AS x;"
 )
 WORDS = {"value": "value", "time": "timestamp", "date": "date", "year": "year"}
+PUBLISHED = Path(__file__).parents[2] / "published" / "scripts"
 PAIRS = [
     (
         "CREATE TABLE u (a INT, b STRING,); INSERT INTO u VALUES (1, 'x'); SELECT b FROM u;",
@@ -60,6 +61,31 @@ def test_a_slip_is_read_noted_and_written_as_flink_wants_it(
     assert as_flink_wants(WHOLE + refused) == WHOLE + wanted
     assert content(read(WHOLE + wanted, spark).pipeline) == content(script.pipeline)
     assert slips(WHOLE + wanted) == ()
+
+
+SLIPS = (
+    ("  d DATE\n)", "  d DATE,\n)"),
+    ("CAST(NULL AS STRING), 2, CAST(NULL AS TIMESTAMP(3)), DATE '2024-01-02'", "NULL, 2, NULL, '2024-01-02'"),
+    ("TIMESTAMP '2024-01-01 10:00:00.5', CAST(NULL AS DATE)", "'2024-01-01 10:00:00.5', NULL"),
+    ("SELECT k, v FROM", "SELECT k, v, FROM"),
+    ("v = 1", "v == 1"),
+    ("v <> 1", "v != 1"),
+    ("LIMIT 10 OFFSET 1", "LIMIT 1, 10"),
+    ("INTERVAL '5' SECOND", "INTERVAL '5 seconds'"),
+    ("`user`", "user"),
+    ("x.`value`", "x.value"),
+    ("v AS `value`", "v AS value"),
+)
+
+
+def test_what_is_written_instead_is_what_flink_has_been_asked() -> None:
+    asked = (PUBLISHED / "as_flink_wants_it.sql").read_text(encoding="utf-8")
+    given = asked
+    for wanted, slip in SLIPS:
+        assert given.count(wanted) == 1
+        given = given.replace(wanted, slip)
+    assert len(notes(given)) == len(SLIPS)
+    assert as_flink_wants(given) == asked
 
 
 @pytest.mark.parametrize(("connector", "is_noted"), [("filesystem", True), ("kafka", True), ("jdbc", False)])

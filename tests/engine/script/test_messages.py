@@ -1,0 +1,283 @@
+"""What is told of slips that people make: scripts, each with the whole of its messages; without any it is just read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.expressions.analyzer import TypeRules
+from engine.script import script_of
+from engine.sql.rejected import SqlRejected
+
+TABLE = "CREATE TABLE t (k INT, s STRING, ts TIMESTAMP(3)) WITH ('connector' = 'datagen', 'number-of-rows' = '5');\n"
+TIMED = TABLE.replace("TIMESTAMP(3))", "TIMESTAMP(3), WATERMARK FOR ts AS ts)")
+TOPIC = (
+    "CREATE TABLE k (k INT) WITH ('connector' = 'kafka', 'topic' = 't', {option}'format' = 'json');\nSELECT k FROM k;"
+)
+SERVERS = "'properties.bootstrap.servers' = 'b:9092', "
+
+CASES = {
+    "a byte order mark": ("\ufeff" + TABLE + "SELECT k FROM t;", []),
+    "a prompt of Flink's client": ("Flink SQL> " + TABLE + "Flink SQL> SELECT k FROM t;", []),
+    "stray semicolons": (TABLE + ";\n;SELECT k FROM t;;", []),
+    "spaces that do not break": (TABLE + "SELECT\xa0k FROM\xa0t;", []),
+    "a character that cannot be seen": (
+        TABLE + "SELECT k\u200b FROM t;",
+        ["line 2, column 9: a character that cannot be seen (U+200B) stands here. Remove it."],
+    ),
+    "quotes of a text processor": (
+        TABLE + "SELECT k FROM t WHERE s = ‘x’;",
+        [
+            (
+                "line 2, column 27: ‘ is no quote of SQL: names take backticks, texts single quotes ('), as "
+                "keyboards have them."
+            )
+        ],
+    ),
+    "a missing semicolon": (
+        TABLE + "SELECT k FROM t\nSELECT s FROM t;",
+        ["line 2: Flink would refuse this: a semicolon is missing at the end of the statement."],
+    ),
+    "a missing semicolon after a table": (
+        TABLE.replace(";", "") + "SELECT k FROM t;",
+        ["line 1: Flink would refuse this: a semicolon is missing at the end of the statement."],
+    ),
+    "double quotes around a name": (
+        TABLE + 'SELECT "k" FROM t;',
+        [("line 2, column 8: names take backticks, texts single quotes: double quotes have no meaning in Flink SQL.")],
+    ),
+    "double quotes around a text": (
+        TABLE + 'SELECT k FROM t WHERE s = "x";',
+        [("line 2, column 27: names take backticks, texts single quotes: double quotes have no meaning in Flink SQL.")],
+    ),
+    "double quotes around an option": (
+        TABLE.replace("'datagen'", '"datagen"') + "SELECT k FROM t;",
+        [
+            (
+                "line 1, column 71: names take backticks, texts single quotes: double quotes have no meaning in "
+                "Flink SQL."
+            ),
+            "line 2, column 1: it needs t, whose statement in line 1 could not be read.",
+        ],
+    ),
+    "an unclosed quote": (
+        TABLE + "SELECT k FROM t\nWHERE s = 'abc;\nSELECT s FROM t;",
+        ["line 3, column 11: the quote that opens here is never closed."],
+    ),
+    "an unclosed backtick": (
+        TABLE + "SELECT `k FROM t;\nSELECT s FROM t;",
+        ["line 2, column 8: the backtick that opens here is never closed."],
+    ),
+    "an unclosed comment": (
+        TABLE + "SELECT k FROM t /* note\n;",
+        ["line 2, column 17: the comment that opens here is never closed."],
+    ),
+    "a window without a watermark": (
+        TABLE
+        + (
+            "SELECT window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' "
+            "MINUTE)) GROUP BY window_start, window_end;"
+        ),
+        [
+            (
+                "line 2, column 47: 'ts' is not an event time. Add WATERMARK FOR ts AS ts - INTERVAL '5' SECOND "
+                "to its CREATE TABLE."
+            )
+        ],
+    ),
+    "a group window without a watermark": (
+        TABLE
+        + (
+            "SELECT TUMBLE_START(ts, INTERVAL '1' MINUTE) AS w, COUNT(*) AS n FROM t GROUP BY TUMBLE(ts, "
+            "INTERVAL '1' MINUTE);"
+        ),
+        [
+            (
+                "line 2, column 82: 'ts' is not an event time. Add WATERMARK FOR ts AS ts - INTERVAL '5' SECOND "
+                "to its CREATE TABLE."
+            )
+        ],
+    ),
+    "window_start without a table function": (
+        TIMED + "SELECT window_start, COUNT(*) AS n FROM t GROUP BY window_start, window_end;",
+        [
+            (
+                "line 2, column 8: the column 'window_start' is made by a window table function. Write FROM "
+                "TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) in place of FROM t."
+            )
+        ],
+    ),
+    "bootstrap.servers": (
+        TOPIC.format(option="'bootstrap.servers' = 'b:9092', "),
+        [
+            (
+                "line 1, column 68: k: the connector 'kafka' has no option 'bootstrap.servers'. Did you mean "
+                "'properties.bootstrap.servers'?"
+            ),
+            "line 2, column 1: it needs k, whose statement in line 1 could not be read.",
+        ],
+    ),
+    "a misspelt option": (
+        TOPIC.format(option=SERVERS + "'formt' = 'json', "),
+        [
+            "line 1, column 111: k: the connector 'kafka' has no option 'formt'. Did you mean 'format'?",
+            "line 2, column 1: it needs k, whose statement in line 1 could not be read.",
+        ],
+    ),
+    "an unknown option": (
+        TOPIC.format(option=SERVERS + "'foo.bar' = '1', "),
+        [
+            "line 1, column 111: k: the connector 'kafka' has no option 'foo.bar'. Remove it.",
+            "line 2, column 1: it needs k, whose statement in line 1 could not be read.",
+        ],
+    ),
+    "an option of another format": (
+        TOPIC.format(option=SERVERS + "'csv.field-delimeter' = ';', "),
+        [
+            (
+                "line 1, column 111: k: the connector 'kafka' has no option 'csv.field-delimeter'. "
+                "'csv.field-delimiter' is one of tables with 'format' = 'csv'."
+            ),
+            "line 2, column 1: it needs k, whose statement in line 1 could not be read.",
+        ],
+    ),
+    "DATE_TRUNC": (
+        TABLE + "SELECT DATE_TRUNC('minute', ts) AS m FROM t;",
+        ["line 2, column 8: DATE_TRUNC is no function of Flink's. Write FLOOR(ts TO MINUTE)."],
+    ),
+    "an unknown function": (
+        TABLE + "SELECT SUBSTRNG(s, 1) AS m FROM t;",
+        [("line 2, column 8: unknown function 'SUBSTRNG'. The most similar of 160: SUBSTRING, SUBSTR, JSON_STRING.")],
+    ),
+    "a function of other databases": (
+        TABLE + "SELECT DATEDIFF(ts, ts) AS m FROM t;",
+        ["line 2, column 8: DATEDIFF is no function of Flink's. Write TIMESTAMPDIFF(DAY, a, b)."],
+    ),
+    "another one": (
+        TABLE + "SELECT GETDATE() AS m FROM t;",
+        ["line 2, column 8: GETDATE is no function of Flink's. Write CURRENT_TIMESTAMP."],
+    ),
+    "an unknown column": (TABLE + "SELECT kk FROM t;", ["line 2, column 8: unknown column 'kk'. Available: k, s, ts."]),
+    "an unknown table": (
+        TABLE + "SELECT k FROM tt;",
+        ["line 2, column 15: unknown table 'tt'. Available: t. Create it above: CREATE TABLE `tt` (...)."],
+    ),
+    "an unknown option in a hint": (
+        TABLE + "SELECT k\nFROM t /*+ OPTIONS('foo' = '1') */;",
+        ["line 3, column 8: t: the connector 'datagen' has no option 'foo'. Remove it."],
+    ),
+    "a hint for joins": (
+        TABLE + "SELECT /*+ BROADCAST(x) */ k\nFROM t;",
+        ["line 2: the hint BROADCAST(x) is left out; it has no effect here."],
+    ),
+    "a pattern of another database": (
+        TABLE + "SELECT TO_TIMESTAMP(s, 'YYYY-MM-DD hh:mi') AS m FROM t;",
+        [
+            (
+                "line 2, column 8: the letter Y in the pattern of TO_TIMESTAMP is not supported. Write yyyy for "
+                "the year, and EXTRACT(WEEK FROM t) for the week."
+            )
+        ],
+    ),
+    "a pattern with too many letters": (
+        TABLE + "SELECT DATE_FORMAT(ts, 'ddd bbb') AS m FROM t;",
+        [("line 2, column 8: ddd in the pattern of DATE_FORMAT is too long: d stands there at most 2 times.")],
+    ),
+    "a text for a number": (
+        TABLE + "CREATE TABLE o (k INT) WITH ('connector' = 'print');\nINSERT INTO o SELECT s FROM t;",
+        [
+            (
+                "line 3, column 22: o.k is INT, but the query gives s as STRING, which Flink does not convert "
+                "by itself. Write CAST(s AS INT)."
+            )
+        ],
+    ),
+    "a text for a number in VALUES": (
+        (
+            "CREATE TABLE o (k INT) WITH ('connector' = 'kafka', 'topic' = 'x', "
+            "'properties.bootstrap.servers' = 'b:9092', 'format' = 'json');\nINSERT INTO o VALUES "
+            "('x');\nSELECT * FROM o;"
+        ),
+        ["line 2, column 23: o.k is INT, but 'x' is a text. Write another value."],
+    ),
+    "too many columns": (
+        TABLE + "CREATE TABLE o (k INT) WITH ('connector' = 'print');\nINSERT INTO o SELECT s, k FROM t;",
+        ["line 3, column 22: o takes 1 column (k), but the query gives 2 (s, k)."],
+    ),
+    "a misspelt word": (TABLE + "SELCT k FROM t;", ["line 2, column 1: SELCT k is no statement. Did you mean SELECT?"]),
+    "a misspelt connector": (
+        TABLE.replace("datagen", "datagne") + "SELECT k FROM t;",
+        [
+            (
+                "t: the connector 'datagne' is not read here (available: filesystem, jdbc, datagen, kafka, "
+                "upsert-kafka, postgres-cdc, faker). Did you mean 'datagen'? The table has no rows until you "
+                "enter some in its node, or the script inserts them by VALUES."
+            )
+        ],
+    ),
+    "a column that is not grouped": (
+        TABLE + "SELECT k, s, COUNT(*) AS n FROM t GROUP BY k;",
+        [
+            (
+                "line 2, column 11: the column 's' is neither grouped by nor aggregated. Add it to GROUP BY, or "
+                "take one value of the group: MAX(s)."
+            )
+        ],
+    ),
+    "an aggregate in WHERE": (
+        TABLE + "SELECT k FROM t WHERE COUNT(*) > 1;",
+        [
+            (
+                "line 2, column 23: WHERE looks at single rows, but COUNT(*) is of a group. Write HAVING "
+                "COUNT(*) > 1 after GROUP BY."
+            )
+        ],
+    ),
+    "an unknown type": (
+        TABLE.replace("STRING", "TEXT2") + "SELECT k FROM t;",
+        [
+            (
+                "line 1, column 26: s: unknown type 'TEXT2'. Available: STRING, BOOLEAN, TINYINT, SMALLINT, "
+                "INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME(p), TIMESTAMP(p), TIMESTAMP_LTZ(p), "
+                "BYTES, ARRAY<..>, MAP<.., ..>, MULTISET<..>, ROW<..>."
+            ),
+            "line 2, column 1: it needs t, whose statement in line 1 could not be read.",
+        ],
+    ),
+    "a word of ksqlDB": (
+        TABLE + "SELECT k FROM t EMIT CHANGES;",
+        [
+            (
+                "line 2, column 22: this is not Flink SQL: the text ends after 'CHANGES', where more is needed. "
+                "EMIT CHANGES is of ksqlDB. Leave it out: every query of a stream gives changes."
+            )
+        ],
+    ),
+    "a word of other databases": (
+        TABLE + "SELECT TOP 5 k FROM t;",
+        [
+            (
+                "line 2, column 12: this is not Flink SQL: '5' does not belong here. TOP is of other databases. "
+                "Write LIMIT n at the end."
+            )
+        ],
+    ),
+    "a missing parenthesis": (
+        TABLE + "SELECT (k FROM t;",
+        ["line 2, column 11: this is not Flink SQL: a closing parenthesis is missing before 'FROM'."],
+    ),
+}
+
+
+@pytest.mark.parametrize("title", CASES)
+def test_messages(title: str) -> None:
+    script, told = CASES[title]
+    try:
+        read = script_of(script, TypeRules(), Path())
+    except SqlRejected as error:
+        found = [str(error)]
+    else:
+        assert read.jobs or read.failures
+        found = [*(failure.sentence for failure in read.failures), *read.warnings]
+    assert found == told
