@@ -320,7 +320,7 @@ def _slip(tokens: Sequence[Token], text: str) -> str:
 
 def _option_text(cursor: Cursor) -> str:
     token = cursor.take()
-    if token.text.startswith('"'):
+    if token.text.startswith('"') and token.token_type is not TokenType.STRING:
         raise cursor.rejected(DOUBLE_QUOTES, token)
     return token.text
 

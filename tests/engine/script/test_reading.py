@@ -320,7 +320,7 @@ REFUSED = [
     ("SELECT 'a", "line 1, column 8: the quote that opens here is never closed."),
     (
         WORDS + ROWS + PRINT.format(name="o", columns="k STRING") + "INSERT INTO o SELECT k, v FROM t",
-        "o takes 1 columns (k), but the query gives 2 (k, v).",
+        "o takes 1 column (k), but the query gives 2 (k, v).",
     ),
     (WORDS + "INSERT INTO t (k, x) VALUES ('a', 1)", "line 2, column 1: t: unknown column 'x'. Available: k, v."),
     (WORDS + "INSERT INTO t (k, k) VALUES ('a', 'b')", "line 2, column 1: t: the column 'k' is named twice."),
