@@ -155,11 +155,31 @@ class Lives:
     ttls_ms: tuple[int, ...]
 
 
+class Stays(NamedTuple):
+    """How long each entry of a chunk's state is there, if the watermark frees it. groups, ports: of each.
+
+    comes: the event that brings it, or BEFORE if the chunk began with it. goes: the event whose watermark frees it;
+    STAYS if none does. sample: the state of some of them.
+    """
+
+    groups: Longs
+    ports: Kinds
+    comes: Longs
+    goes: Longs
+    sample: pa.RecordBatch
+
+
+BEFORE: Final = -1
+STAYS: Final = MAX_WATERMARK
+SAMPLED: Final = 64
+"""How many entries are measured where those that a chunk leaves do not tell the size of one."""
+
+
 @dataclass(frozen=True)
 class Advanced:
     """The result of a chunk. state: the complete new state of all its groups, in the form of `Chunk.state`.
 
-    lives: set if state expires.
+    lives: set if state expires. stays: of state that the watermark frees, if the kernel tells it.
     """
 
     emitted: Emitted
@@ -167,6 +187,7 @@ class Advanced:
     lates: Lates | None = None
     fired: Fired | None = None
     lives: Lives | None = None
+    stays: Stays | None = None
 
 
 class ColumnarKernel(Protocol):

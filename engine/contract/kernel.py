@@ -1,9 +1,8 @@
 """The contract of a kernel, and the loop that feeds it key by key.
 
-A kernel is a plain-Python state machine for ONE key at a time: it receives the key's state, then the
-key's records in order of position and the timers that become due between them, and returns the state.
-It does not import Spark and never reads a clock. `engine.runtime.keyed.worker` runs the same
-loop inside Spark; tests call `run` here.
+A kernel is a plain-Python state machine for ONE key at a time: it receives the key's state, then the key's records in
+order of position and the timers that become due between them, and returns the state. It does not import Spark and never
+reads a clock. `engine.runtime.keyed.worker` runs the same loop inside Spark; tests call `run` here.
 """
 
 from __future__ import annotations
@@ -119,8 +118,7 @@ class Saved:
 class Output:
     """The current position of a kernel and its output: records, late entries, fired windows and timers.
 
-    Records are kept as columns (`seqs`, `steps`, `kinds`, `rows`): transposing them later took a third of
-    a cheap kernel's time.
+    Records are columns: transposing them later took a third of a cheap kernel's time. before_timer: is told its event.
     """
 
     def __init__(self, timeline: Clock, rank: int = 0, *, ports: int = 1, now: Now | None = None) -> None:
@@ -139,6 +137,7 @@ class Output:
         self.lates: list[Late] = []
         self.fired: list[tuple[int, int, int]] = []
         self.expired: list[Expired] = []
+        self.before_timer: Callable[[int], None] = lambda seq: None
         self._rank = rank
         self._own_timers = TIMER + ordinal(rank)
         self._many_ports = ports > 1
@@ -252,6 +251,7 @@ class Output:
                 continue
             del self._timers[time_ms, name]
             path = timer(self._rank, time_ms, origin_seq, origin_step)
+            self.before_timer(at)
             # Two timers of one record for one time share the path, so their ordinals continue.
             goes_on = path == self._path and at == self.seq
             self.seq, self.step, self._path = at, path, path

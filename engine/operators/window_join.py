@@ -100,7 +100,8 @@ class WindowJoinKernel(WindowRowsColumns):
         emitted = rows.emitted(self.layout.rank, out.ends, origins[anchors], of_path.ordinals, columns)
         staying = np.flatnonzero(~entries.fires)
         state = rows.state(self.state_schema, entries.at(staying), origins[staying])
-        return Advanced(emitted, state, rows.lates, rows.fired(entries, windows))
+        stays = rows.stays(self.state_schema, entries)
+        return Advanced(emitted, state, rows.lates, rows.fired(entries, windows), stays=stays)
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The rows of both sides, window by window."""

@@ -101,7 +101,8 @@ class WindowTopNKernel(WindowRowsColumns):
         emitted = rows.emitted(self.layout.rank, out.ends, origins[leaving], ranks[leaving] - self.first, columns)
         staying = np.flatnonzero(best & ~entries.fires)
         state = rows.state(self.state_schema, entries.at(staying), origins[staying])
-        return Advanced(emitted, state, rows.lates, rows.fired(entries, windows))
+        stays = rows.stays(self.state_schema, entries.at(best))
+        return Advanced(emitted, state, rows.lates, rows.fired(entries, windows), stays=stays)
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The best rows of the open windows."""

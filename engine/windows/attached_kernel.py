@@ -63,6 +63,11 @@ class AttachedWindowKernel(WindowKernel):
         if what == CLOSE or (what == FIRE and not self._lateness):
             del self._windows[window]
 
+    @property
+    def held(self) -> int:
+        """The number of its accumulators."""
+        return len(self._windows)
+
     def finish(self) -> Any | None:
         return self._windows or None
 

@@ -26,6 +26,9 @@ from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Runs, in_order, runs_of
 from engine.contract.columnar_kernel import (
+    BEFORE,
+    SAMPLED,
+    STAYS,
     Advanced,
     Chunk,
     Columnar,
@@ -35,6 +38,7 @@ from engine.contract.columnar_kernel import (
     Layout,
     Longs,
     Records,
+    Stays,
     state_batch,
 )
 from engine.contract.frames import GROUP
@@ -114,7 +118,25 @@ class WindowColumns:
         if self._kind in (WindowKind.HOP, WindowKind.CUMULATE):
             left = left.merged(self._parts, self._slide)
         emitted, fired = self._emitted(windows, timeline, origin_seqs, origin_steps, chunk.keys)
-        return Advanced(emitted, self._state(left, origin_seqs, origin_steps), lates, fired)
+        comes = np.where(cells.origins < len(kept), BEFORE, origin_seqs[cells.origins])
+        sample = self._state(cells.at(slice(SAMPLED)), origin_seqs, origin_steps)
+        goes = self._goes(cells, fires, comes, timeline)
+        stays = Stays(cells.groups, np.zeros(len(cells), np.int8), comes, goes, sample)
+        return Advanced(emitted, self._state(left, origin_seqs, origin_steps), lates, fired, stays=stays)
+
+    def _goes(self, cells: Cells, fires: Longs, comes: Longs, timeline: Timeline) -> Longs:
+        """The event that frees each cell, as `Stays.goes`. fires: the number of windows that fire."""
+        goes, lasts = np.full(len(cells), STAYS), cells.lasts
+        is_merged = np.zeros(len(cells), np.bool_)
+        if self._kind in (WindowKind.HOP, WindowKind.CUMULATE):
+            # Once its windows before those of the next cell have fired, a cell is merged with that.
+            is_merged[:-1] = (cells.groups[1:] == cells.groups[:-1]) & (lasts[1:] == lasts[:-1])
+            lasts = np.where(is_merged, np.append(cells.firsts[1:], 0) - self._slide, lasts)
+        freed = cells.firsts + fires * self._slide > lasts
+        goes[freed], _ = due(timeline, lasts[freed], self._slide)
+        is_merged &= freed
+        goes[is_merged] = np.maximum(goes, np.append(comes[1:], 0))[is_merged]
+        return goes
 
     def _kept(self, state: pa.RecordBatch) -> tuple[Cells, Longs, pa.Array]:
         """The cells of the state, and the positions of their origins, in order of position."""

@@ -39,7 +39,7 @@ class Cells:
     def __len__(self) -> int:
         return len(self.groups)
 
-    def at(self, places: Longs | Flags) -> Cells:
+    def at(self, places: Longs | Flags | slice) -> Cells:
         """The cells at these places."""
         return Cells(
             self.groups[places],

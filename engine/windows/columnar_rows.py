@@ -21,7 +21,20 @@ from numpy.typing import NDArray
 from engine.columnar.columns import Columns, joined, taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs, in_order, runs_of
-from engine.contract.columnar_kernel import Chunk, Emitted, Fired, Lates, Layout, Longs, Records, state_batch
+from engine.contract.columnar_kernel import (
+    BEFORE,
+    SAMPLED,
+    STAYS,
+    Chunk,
+    Emitted,
+    Fired,
+    Lates,
+    Layout,
+    Longs,
+    Records,
+    Stays,
+    state_batch,
+)
 from engine.contract.frames import GROUP
 from engine.model.row import Row
 from engine.model.row_values import to_pylist
@@ -46,7 +59,7 @@ class Entries:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def at(self, places: Longs | Flags) -> Entries:
+    def at(self, places: Longs | Flags | slice) -> Entries:
         """The entries at these places."""
         return Entries(
             self.groups[places], self.starts[places], self.ends[places], self.rows[places], self.fires[places]
@@ -62,6 +75,7 @@ class WaitingRows:
         self._slide = ends.slide
         self._is_attached = ends.kind is None
         self._timeline = timeline
+        self._kept = state.num_rows
         self._seqs = np.concatenate((state.column("origin_seq").to_numpy(), records.seqs))
         # The position of a record that opens a window is without its port.
         steps = pc.binary_slice(records.steps, 0, -1) if many else records.steps
@@ -124,6 +138,14 @@ class WaitingRows:
         firing = entries.at(windows.starts[entries.fires[windows.starts]])
         seqs, once = due(self._timeline, firing.ends, self._slide)
         return Fired(seqs[once], firing.starts[once], firing.ends[once])
+
+    def stays(self, schema: pa.Schema, entries: Entries) -> Stays:
+        """How long each of these rows waits in its window. schema: of the state."""
+        goes = np.full(len(entries), STAYS)
+        goes[entries.fires], _ = due(self._timeline, entries.ends[entries.fires], self._slide)
+        comes = np.where(entries.rows < self._kept, BEFORE, self._seqs[entries.rows])
+        sample = entries.at(slice(SAMPLED))
+        return Stays(entries.groups, self.ports[entries.rows], comes, goes, self.state(schema, sample, sample.rows))
 
     def emitted(
         self,

@@ -66,6 +66,11 @@ class SessionWindowKernel(WindowKernel):
         if what == CLOSE or (what == FIRE and not self._lateness):
             del self._sessions[at]
 
+    @property
+    def held(self) -> int:
+        """The number of its accumulators."""
+        return len(self._sessions)
+
     def finish(self) -> Any | None:
         return self._sessions or None
 

@@ -33,7 +33,8 @@ class SessionRowsKernel(WindowRowsColumns):
         staying = np.flatnonzero(~entries.fires)
         staying = staying[np.lexsort((entries.rows[staying], entries.groups[staying]))]
         state = rows.state(self.state_schema, entries.at(staying), origins[staying])
-        return Advanced(emitted, state, rows.lates, rows.fired(entries, sessions))
+        stays = rows.stays(self.state_schema, entries)
+        return Advanced(emitted, state, rows.lates, rows.fired(entries, sessions), stays=stays)
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The rows of open sessions."""

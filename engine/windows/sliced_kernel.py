@@ -63,6 +63,11 @@ class SlicedWindowKernel(WindowKernel):
             self._slicing.close(self._slices, end)
             self._results.pop(end, None)
 
+    @property
+    def held(self) -> int:
+        """The number of its accumulators."""
+        return max(len(self._slices), len(self._results))
+
     def finish(self) -> Any | None:
         return (self._slices, self._results) if self._slices or self._results else None
 

@@ -17,9 +17,10 @@ from typing import Any, Final
 
 from engine.aggregates.accumulators import compile_calls
 from engine.aggregates.function import AggregateCall
-from engine.contract.kernel import Kernel, Key, Output
+from engine.contract.kernel import Entries, Kernel, Key, Output
 from engine.model.changelog import DELETE, INSERT, RETRACTIONS, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.row import Row
+from engine.model.timeline import MAX_WATERMARK
 from engine.model.windowing import Window
 
 LATE: Final = "the window had closed before the record arrived"
@@ -56,6 +57,15 @@ class WindowKernel(Kernel):
     @abstractmethod
     def on_timer(self, time_ms: int, name: Any, out: Output) -> None:
         """A window fires, fires early, or closes."""
+
+    @property
+    @abstractmethod
+    def held(self) -> int:
+        """The number of its accumulators."""
+
+    def entries(self) -> Entries:
+        """The accumulators."""
+        return ((0, MAX_WATERMARK, self.held),) if self.held else ()
 
     def _result(self, acc: list[Any] | None, window: Window) -> Row | None:
         """The current result row of a window; None if it has no rows (left)."""

@@ -92,7 +92,7 @@ def test_a_run_without_counts_says_why(store: Store, open_view: OpenView) -> Non
 def test_state_that_the_watermark_frees_within_an_epoch_is_no_empty_chart(store: Store, open_view: OpenView) -> None:
     app = open_view("state", run=freed(store, workspace.folder()))
     (said,) = [info.value for info in app.info]
-    assert "held nothing at its end. State that the watermark frees is counted there only" in said
+    assert "held nothing at its end. What the watermark frees of it is counted there only" in said
 
 
 def what_if(open_view: OpenView, run: int) -> AppTest:

@@ -24,7 +24,7 @@ def expiry_outcome(store: Store, run: Run, record: ExpiredRecord, spark: Spark) 
     """What came out for the record's event, and what would have without a TTL. Raises StudioError."""
     ran, free = (keyed_node(plan, record.node) for plan in (plan_of(run), _without_ttl(run.document, run.engine)))
     replayable(ran)
-    key = key_of(store, run.run_id, ran, record.port, record.seq, spark)
+    key = key_of(store, run.run_id, ran, record, spark)
     marks = store.replays.marks(run.run_id)
     conditions = Condition(ran, marks), Condition(free, marks)
     return outcome(store, run.run_id, key, conditions, record.seq, spark, of_event=record.seq)

@@ -64,7 +64,7 @@ def late_outcome(
     node = keyed_node(plan, late.node)
     replayable(node)
     run = store.runs.stored(run_id)
-    key = key_of(store, run_id, node, late.port, late.seq, spark)
+    key = key_of(store, run_id, node, late, spark)
     marks = store.replays.marks(run_id)
     later = Delayed(marks, late.source, late.needed_delay_ms - delay_ms)
     return outcome(store, run_id, key, (Condition(node, marks), Condition(node, later)), run.last_seq, spark)

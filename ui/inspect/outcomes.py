@@ -7,12 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pyarrow.compute as pc
+
+from engine.contract.frames import STEP
 from engine.errors import NotReplayable
 from engine.local.values import Spark
 from engine.model.changelog import RowKind
 from engine.replay import KeyedNode, Marks, Replay
 from engine.replay.question import stored_value
 from storage import Store
+from storage.event_time.expired_records import ExpiredRecord
+from storage.event_time.model import LateRecord
 from ui.inspect.replaying import MOST, key_records
 
 _SHOWN: Final = 12
@@ -70,11 +75,14 @@ def replayable(node: KeyedNode) -> None:
         raise NotReplayable(message, node.plan.id)
 
 
-def key_of(store: Store, run_id: int, node: KeyedNode, port: str, seq: int, spark: Spark) -> Key:
-    """The key of an event's record at an input of an operator. Raises NotReplayable if it has several."""
+def key_of(store: Store, run_id: int, node: KeyedNode, record: LateRecord | ExpiredRecord, spark: Spark) -> Key:
+    """The key of a record at an input of an operator. Raises NotReplayable if it has several."""
+    port, seq = record.port, record.seq
     at = [name for name, _ in store.runs.stored(run_id).inputs(node.plan.id)].index(port)
-    records = key_records(store, run_id, node.questions()[at], seq, MOST, first=seq)
-    keys = node.keys({at: records.table}, spark)
+    table = key_records(store, run_id, node.questions()[at], seq, MOST, first=seq).table
+    # An event may bring several records, as an update of an aggregate above does.
+    own = table.filter(pc.equal(table[STEP], record.step))
+    keys = node.keys({at: own if len(own) else table}, spark)
     if len(keys) != 1:
         message = f"event {seq:,} has records of {len(keys)} keys there, so it is not known which one this is about."
         raise NotReplayable(message, node.plan.id)

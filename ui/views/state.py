@@ -75,8 +75,8 @@ def _holds(run: Run, chosen: HeldState) -> None:
     if not chosen.most.total:
         when = "its end" if run.epochs == 1 else "the end of each"
         st.info(
-            f"This run had {words.count(run.epochs, 'epoch')}, and {chosen.node} held nothing at {when}. State that "
-            "the watermark frees is counted there only: run it again with more **Epochs** to see it in between.",
+            f"This run had {words.count(run.epochs, 'epoch')}, and {chosen.node} held nothing at {when}. What the "
+            "watermark frees of it is counted there only: run it again with more **Epochs** to see it in between.",
             icon=":material/info:",
         )
         return

@@ -25,8 +25,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar.runs import Flags, Runs
-from engine.contract.columnar_kernel import OF_KEY, Chunk, Entries, Lives, Longs, Records
+from engine.columnar.runs import Flags, Runs, running_most, shifted
+from engine.contract.columnar_kernel import BEFORE, OF_KEY, STAYS, Chunk, Entries, Lives, Longs, Records, Stays
 from engine.contract.expired import Expired
 from engine.contract.frames import GROUP
 from engine.contract.kernel import Entries as Told
@@ -179,15 +179,17 @@ class Account:
         """The list of what records met is empty again."""
         self._met = 0
 
-    def chunk(self, chunk: Chunk, after: pa.RecordBatch) -> None:
-        """Count the keys of a columnar kernel's chunk. after: their state then."""
+    def chunk(self, chunk: Chunk, after: pa.RecordBatch, stays: Stays | None = None) -> None:
+        """Count the keys of a columnar kernel's chunk. after: their state then. stays: what is known of its entries."""
         kinds, size, records = len(self._points.kinds), chunk.groups, chunk.records
         had, has = _counts(chunk.state, size, kinds), _counts(after, size, kinds)
         own = [records.ports == kind if self._points.by_port else None for kind in range(kinds)]
         totals = has.sum(axis=0)
-        of_keys = (totals > 0) * 1 - (had.sum(axis=0) > 0)
+        all_changes = [*(has - had), (totals > 0) * 1 - (had.sum(axis=0) > 0)]
+        if stays is not None:
+            all_changes = [change - told for change, told in zip(all_changes, self._stayed(stays, size), strict=True)]
         placed: list[tuple[Longs, Longs]] = []
-        for kind, (changes, of_kind) in enumerate(zip((*(has - had), of_keys), (*own, None), strict=True)):
+        for kind, (changes, of_kind) in enumerate(zip(all_changes, (*own, None), strict=True)):
             # Where a key has one entry, both change alike.
             known = next((row for before, row in placed if of_kind is None and np.array_equal(before, changes)), None)
             row = self._placed(changes, records, of_kind) if known is None else known
@@ -195,6 +197,38 @@ class Account:
             if of_kind is None:
                 placed.append((changes, row))
         self._measured(chunk, after, totals)
+        if stays is not None and not len(after):
+            self._bytes += stays.sample.nbytes - stays.sample.column(GROUP).nbytes
+            self._of_bytes += len(stays.sample)
+
+    def _stayed(self, stays: Stays, size: int) -> list[Longs]:
+        """Count entries whose times are known, and their keys. Returns what that changes in each key, by kind."""
+        last, kinds = self._last, len(self._points.kinds)
+        comes = np.where(stays.comes == BEFORE, -1, self._points.places(stays.comes))
+        goes = np.where(stays.goes == STAYS, last + 1, self._points.places(stays.goes))
+        told = []
+        for kind in range(kinds):
+            own = stays.ports == kind if self._points.by_port else np.full(len(comes), kind == 0)
+            told.append(self._between(kind, stays.groups[own], comes[own], goes[own], size))
+        # A key is there from its first entry to its last one, and again with the next one.
+        order = np.lexsort((comes, stays.groups))
+        groups, comes, goes = stays.groups[order], comes[order], goes[order]
+        runs = Runs.of(groups)
+        until = running_most(runs, goes)
+        begins = comes > shifted(runs, until, np.full(len(runs), -2))
+        starts = np.flatnonzero(begins)
+        ends = np.append(starts[1:], len(order))[: len(starts)] - 1
+        told.append(self._between(kinds, groups[starts], comes[starts], until[ends], size))
+        return told
+
+    def _between(self, kind: int, groups: Longs, comes: Longs, goes: Longs, size: int) -> Longs:
+        """Count entries from point to point: -1 before the epoch, one after the last for its end."""
+        is_new, is_freed = comes >= 0, goes <= self._last
+        points = len(self._seqs)
+        self._entries[kind] += np.bincount(comes[is_new], minlength=points)
+        self._entries[kind] -= np.bincount(goes[is_freed], minlength=points)
+        changes: Longs = np.bincount(groups[is_new], minlength=size) - np.bincount(groups[is_freed], minlength=size)
+        return changes
 
     def _measured(self, chunk: Chunk, after: pa.RecordBatch, totals: Longs) -> None:
         """Note the bytes of a state, and the largest keys. totals: the entries of each key."""

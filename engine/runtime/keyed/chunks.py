@@ -100,7 +100,7 @@ class _Loop:
         advanced = self._kernel.advance(chunk, self._timeline)
         self._note_times(part.keys, part.groups, part.size, perf_counter_ns() - began)
         if advanced.lives is None:
-            self.account.chunk(chunk, advanced.state)
+            self.account.chunk(chunk, advanced.state, advanced.stays)
         else:
             self.account.lives(chunk, advanced.lives, advanced.state, is_rest=part.is_rest)
         self._write(advanced, records)

@@ -58,6 +58,12 @@ class PlainTask:
         account = Account(self.points, clock)
         out = Output(timeline, self.rank, ports=len(self.given.shape.values), now=now)
         loop = KeyLoop(self.kernel(), out)
+
+        def before_timer(seq: int) -> None:
+            if seq > account.until:
+                account.crossed(seq, loop.kernel)
+
+        out.before_timer = before_timer
         files = self.files.begin(task_name(), bucket)
         writer = _Writer(self, out, files, account)
         times = KeyTimes()
@@ -101,6 +107,8 @@ class PlainTask:
         for seq, step, port, kind, row, end, watermark_ms in entries:
             path = step[:-1] if many_ports else step
             if seq > account.until:
+                if not bundled:
+                    loop.fire_until(seq - 1)
                 account.crossed(seq, loop.kernel)
             if bundled:
                 loop.record_of_bundle(seq, path, port, kind, row, end)

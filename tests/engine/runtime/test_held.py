@@ -141,3 +141,62 @@ def test_the_entries_after_each_event_are_those_of_the_rule(held: Any, ttl_ms: i
         for epochs, partitions in ((1, 1), (4, 1), (5, 3)):
             state = held(given, epochs, partitions)
             assert curve(state, len(told)) == wanted, (given.nodes[-1].operator, epochs, partitions)
+
+
+def windowed(size_ms: int, given: Sequence[Row]) -> list[Any]:
+    """The same of tumbling windows: an entry is there from its first record until the watermark reaches its last ms."""
+    alive: set[tuple[str, int]] = set()
+    found, mark = [], -1
+    for key, _, time_ms in given:
+        end = time_ms - time_ms % size_ms + size_ms
+        alive |= {(key, end)} if end - 1 > mark else set()
+        mark = max(mark, time_ms)
+        alive = {(key, end) for key, end in alive if end - 1 > mark}
+        found.append(({"accumulators": len(alive)} if alive else {}, len({key for key, _ in alive}), 0))
+    return [*found, ({}, 0, 0)]
+
+
+TUMBLE = {"size_ms": 30}
+VALUES = {"group_by": ["k"], "aggregates": [{"function": "ARRAY_AGG", "argument": "v", "name": "all"}]}
+
+
+@pytest.mark.parametrize("aggregates", [COUNT, VALUES], ids=["columnar", "record by record"])
+@pytest.mark.parametrize(("step_ms", "count"), [(12, 40), (60, 40), (3, 47)])
+def test_a_window_is_counted_until_the_watermark_frees_it_within_an_epoch(
+    held: Any, step_ms: int, count: int, aggregates: Mapping[str, Any]
+) -> None:
+    given = events(3, count, step_ms)
+    for epochs, partitions in ((1, 1), (4, 1), (3, 3)):
+        state = held(pipeline("window_aggregate", 0, given, **aggregates, **TUMBLE), epochs, partitions)
+        assert curve(state, count + 1) == windowed(30, given), (epochs, partitions)
+
+
+@pytest.mark.parametrize(
+    ("operator", "parameters"),
+    [
+        ("window_aggregate", {**COUNT, "kind": "cumulate", "size_ms": 60, "step_ms": 20}),
+        ("window_aggregate", {**COUNT, "kind": "hop", "size_ms": 60, "slide_ms": 20}),
+        ("window_aggregate", {**COUNT, "kind": "session", "gap_ms": 15}),
+        ("window_aggregate", {**VALUES, "kind": "session", "gap_ms": 15}),
+        ("window_aggregate", {**COUNT, **TUMBLE, "allowed_lateness_ms": 20}),
+        ("window_join", {**JOIN, **TUMBLE}),
+    ],
+)
+def test_what_waits_for_its_window_is_counted_as_with_an_epoch_for_each_event(
+    held: Any, operator: str, parameters: Mapping[str, Any]
+) -> None:
+    given = [events(4, 20), *([events(5, 20)] if operator == "window_join" else [])]
+    last_seq = sum(map(len, given)) + len(given)
+    one, each = (
+        curve(held(pipeline(operator, 0, *given, **parameters), epochs, 1), last_seq) for epochs in (1, last_seq)
+    )
+    assert one == each
+    assert max(sum(kinds.values()) for kinds, _, _ in one) > 1
+
+
+def test_the_rows_of_a_window_that_are_ranked_first_are_counted_until_it_ends(held: Any) -> None:
+    given = [("a", 1, 1_000), ("b", 2, 1_010), ("a", 3, 1_020), ("a", 4, 1_035), ("a", 5, 1_040), ("b", 6, 1_070)]
+    first = {"partition_by": ["k"], "order_by": [{"column": "v"}], "rank_end": 1}
+    state = held(pipeline("window_topn", 0, given, **first, **TUMBLE), 1, 1)
+    # The first window ends at 1,020, the second one at 1,050: row 4 comes after 3, which stays the best.
+    assert [keys for _, keys, _ in curve(state, len(given) + 1)] == [1, 2, 1, 1, 1, 1, 0]
