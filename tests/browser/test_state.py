@@ -1,4 +1,4 @@
-"""State in the browser: a TTL and its clock are chosen, what expired is looked into, a story is played."""
+"""State in the browser: a TTL and its clock, what expired, other TTLs, the fading of a key, and the story."""
 
 from __future__ import annotations
 
@@ -62,6 +62,19 @@ def test_what_expiry_did_leads_from_a_record_to_its_cascade(open_page: OpenPage)
     file.get_by_role("button", name="See what event 5 did").click()
     expect(page).to_have_url(re.compile("/retractions.*event=5"))
     expect(page.get_by_text("Hello").first).to_be_visible()
+
+
+def test_other_ttls_are_tried_cancelled_and_the_smallest_that_suffices_is_told(open_page: OpenPage) -> None:
+    page = open_page("state?run=1&part=What+if")
+    start = page.get_by_role("button", name="Run these records again")
+    start.click()
+    page.get_by_role("button", name="Cancel", exact=True).click(timeout=TIMEOUT_MS)
+    expect(start).to_be_enabled(timeout=TIMEOUT_MS)
+    expect(page.get_by_text("(of the round ones)")).to_have_count(0)
+    start.click()
+    expect(page.get_by_text("(of the round ones)")).to_be_visible(timeout=TIMEOUT_MS)
+    rows(page, "State TTLs that were tried").filter(has_text="1 h").first.click()
+    expect(page.get_by_text("is the first with other results")).to_contain_text("event 5")
 
 
 def opacity(of: Locator) -> float:
