@@ -228,6 +228,11 @@ class Operator(Parameters):
         """The names of the output columns from those of the inputs, for a table function in SQL."""
         return inputs[0]
 
+    @property
+    def caution(self) -> str:
+        """What its parameters mean, if that is valid but seldom meant; else ""."""
+        return ""
+
     def alternatives(self, inputs: Sequence[Derived]) -> Sequence[Alternative]:
         """Operators with the same result over these inputs, which this one may reject."""
         return ()

@@ -38,6 +38,13 @@ def key_column(schema: Schema | None) -> str | None:
     return plain[0].name if plain else schema.names[0]
 
 
+def shared_column(left: Schema | None, right: Schema | None) -> str | None:
+    """The most likely join key: of the columns that both sides have by name and type, the most likely key."""
+    types = {column.name: column.type for column in right or () if column.time is None}
+    shared = tuple(column for column in left or () if column.time is None and types.get(column.name) == column.type)
+    return key_column(Schema(shared))
+
+
 def group_column(schema: Schema | None) -> str | None:
     """The most likely grouping column: like the key, but not the id of the row itself."""
     others = tuple(column for column in schema or () if column.name.lower() not in _ROW_IDS)

@@ -80,6 +80,13 @@ class Join(KeyedJoin):
         last=True,
     )
 
+    @property
+    def caution(self) -> str:
+        """A cross join."""
+        if self.left_keys or self.condition is not None:
+            return ""
+        return "without keys, each row of the left input is paired with every row of the right: this is a cross join."
+
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The joined row. Inner and semi joins forward the kinds of change; the others may emit any kind."""
         left, right = inputs

@@ -14,6 +14,7 @@ from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
 from storage import Store
+from tests.engine.planning import pipeline_of, rows
 from tests.ui.conftest import OpenView
 from ui.builder.editing import add_node, set_parameter
 from ui.builder.history import History
@@ -223,6 +224,16 @@ def test_an_input_is_disconnected_and_the_missing_one_is_said(store: Store, open
     labelled(app.selectbox, "Input: right").set_value("").run()
     assert [edge.target_port for edge in kept(store).inputs("joined")] == ["left"]
     assert any("'right' is not connected" in text.value for text in app.caption)
+
+
+def test_a_join_without_keys_is_called_a_cross_join(open_draft: OpenDraft) -> None:
+    pipeline = pipeline_of(
+        "a -> j:left\nb -> j:right", a=rows("k int", rows=[]), b=rows("m int", rows=[]), j=("join", {})
+    )
+    [warning] = open_draft(pipeline, "j").warning
+    assert warning.value.endswith("this is a cross join.")
+    keyed = set_parameter(set_parameter(pipeline, "j", "left_keys", ["k"]), "j", "right_keys", ["m"])
+    assert not open_draft(keyed, "j").warning
 
 
 def test_an_expression_is_checked_as_one_types(open_draft: OpenDraft) -> None:

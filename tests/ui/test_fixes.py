@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from engine.model.pipeline import Edge, Node, Pipeline
-from tests.engine.planning import pipeline_of
+from tests.engine.planning import pipeline_of, rows
 from ui.builder.checking import checked
 from ui.builder.editing import add_node
-from ui.builder.fixes import fixes, suggested_for
+from ui.builder.fixes import fixes, joined, suggested_for
 
 
 def orders(amount: str) -> Pipeline:
@@ -70,6 +70,31 @@ def test_the_windows_of_an_input_are_taken_over_and_offered() -> None:
     [problem] = [each for each in verdict.problems if each.node == top]
     labels = [fix.label for fix in fixes(document, problem, verdict)]
     assert "Use the windows of its input" in labels
+
+
+RIDES = rows("ride_id string, driver_id string, fare double, ts timestamp", rows=[], event_time="ts")
+DRIVERS = rows("name string, driver_id string, ts timestamp", rows=[], event_time="ts")
+
+
+@pytest.mark.parametrize(
+    ("operator", "drivers", "keys"),
+    [
+        ("join", DRIVERS, ["driver_id"]),
+        ("lookup_join", DRIVERS, ["driver_id"]),
+        ("interval_join", DRIVERS, ["driver_id"]),
+        ("window_join", DRIVERS, ["driver_id"]),
+        ("join", rows("name string, driver_id double", rows=[]), None),
+    ],
+)
+def test_the_keys_of_a_join_are_the_column_of_both_inputs(
+    operator: str, drivers: tuple[str, dict[str, object]], keys: list[str] | None
+) -> None:
+    both = Pipeline(
+        nodes=tuple(Node(id=a, operator=b, parameters=c) for a, (b, c) in (("rides", RIDES), ("drivers", drivers)))
+    )
+    grown, name = add_node(both, operator, "rides")
+    parameters = joined(grown, "drivers", name, "right").node(name).parameters
+    assert (parameters.get("left_keys"), parameters.get("right_keys")) == (keys, keys)
 
 
 VERSIONS = {"columns": [{"name": "k", "type": "string"}, {"name": "ts", "type": "timestamp"}], "event_time": "ts"}

@@ -134,7 +134,7 @@ def _candidates(pipeline: Pipeline, node: Node, problem: StudioError, verdict: C
 
 def _in_flink(pipeline: Pipeline, node: Node, problem: StudioError, verdict: Check) -> Iterator[Fix]:
     """Write Flink SQL in place of a spelling of Spark's."""
-    operator = _configured(node)
+    operator = operator_of(node)
     known = [schema for schema in input_schemas(pipeline, node.id, verdict).values() if schema is not None]
     if not isinstance(problem, ExpressionError) or operator is None or len(known) < len(operator.ports):
         return
@@ -253,7 +253,7 @@ def _declare_key(pipeline: Pipeline, node: Node, problem: StudioError, verdict: 
 def _prepare(pipeline: Pipeline, node: Node, problem: StudioError) -> Iterator[Fix]:
     """Put an operator before the input with the problem, of those that the node's operator offers."""
     below = next((edge for edge in pipeline.inputs(node.id) if edge.target_port == problem.field), None)
-    operator = _configured(node)
+    operator = operator_of(node)
     if below is None or operator is None:
         return
     kept = pipeline.model_copy(update={"edges": tuple(edge for edge in pipeline.edges if edge != below)})
@@ -265,7 +265,8 @@ def _prepare(pipeline: Pipeline, node: Node, problem: StudioError) -> Iterator[F
         yield Fix(step.label, connect(grown, added, node.id, problem.field))
 
 
-def _configured(node: Node) -> Operator | None:
+def operator_of(node: Node) -> Operator | None:
+    """The operator of a node with its parameters; None if they are not valid, or of a source."""
     try:
         operator = configured(node)
     except StudioError:
@@ -280,7 +281,7 @@ def _with_key(pipeline: Pipeline, source: Node, columns: tuple[str, ...]) -> Fix
 
 def _replace(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
     """Replace the operator by the alternatives that it offers for its inputs."""
-    operator = _configured(node)
+    operator = operator_of(node)
     inputs = [verdict.derived.get(edge.source) for edge in pipeline.inputs(node.id)]
     known = [derived for derived in inputs if derived is not None]
     if operator is None or len(known) < max(len(inputs), 1):

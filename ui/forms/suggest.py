@@ -1,6 +1,7 @@
 """Initial values, guessed from the input's columns, so that a new node usually works.
 
-Only required fields without a default are guessed; the user changes the values in the form.
+Only required fields without a default are guessed, and the keys of a join if both inputs have a column of one name;
+the user changes the values in the form.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel, ValidationError
 
 from engine.model.free_names import free_id
-from engine.model.guesses import group_column, key_column, measure_column
+from engine.model.guesses import group_column, key_column, measure_column, shared_column
 from engine.model.schema import Schema
 from engine.model.types import Timestamp
 from engine.windows.parameters import BOUNDS, GivenWindows, MadeWindows
@@ -29,8 +30,10 @@ _STARTS: Final = {FieldKind.DURATION: _TEN_SECONDS, FieldKind.NUMBER: 3}
 def suggested(model: type[BaseModel], inputs: Mapping[str, Schema | None]) -> dict[str, Any]:
     """Parameters for a node whose inputs have these columns."""
     parameters: dict[str, Any] = windows_of(model, inputs)
+    shared = shared_column(inputs.get("left"), inputs.get("right"))
     for field in fields_of(model):
-        guess = _guess(field, _columns(field, inputs))
+        is_join_key = shared is not None and field.name in ("left_keys", "right_keys")
+        guess = [shared] if is_join_key else _guess(field, _columns(field, inputs))
         if guess is not None:
             parameters[field.name] = guess
     if any(field.kind is FieldKind.GRID for field in fields_of(model)):

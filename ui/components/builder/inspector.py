@@ -21,7 +21,6 @@ from engine.windows.parameters import BOUNDS
 from ui.builder.checking import edge_reason, input_schemas, output_schema
 from ui.builder.drafting import Drafting
 from ui.builder.editing import (
-    connect,
     delete_node,
     descendants,
     disconnect,
@@ -31,6 +30,7 @@ from ui.builder.editing import (
     rename_node,
     takes_many,
 )
+from ui.builder.fixes import joined, operator_of
 from ui.builder.problems import is_to_do
 from ui.components.builder.schema_table import schema_table
 from ui.components.builder.stand_ins import table_elsewhere
@@ -95,6 +95,9 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
         # About the whole node, such as an open input.
         left = [problem for problem in verdict.of(node.id) if not is_to_do(drafting.pipeline, problem)]
         show_complaints(complaints.rest(), is_to_do=not left)
+        operator = operator_of(node)
+        if operator is not None and operator.caution:
+            st.warning(as_sentence(operator.caution), icon=":material/warning:")
     editors(form.editing, key=f"editors|{key}")
 
 
@@ -216,7 +219,7 @@ def _bound(drafting: Drafting, node: Node, port: str, shown: object, read: Calla
             if edge.target_port == port:
                 document = disconnect(document, edge)
         for source in read(chosen):
-            document = connect(document, source, node.id, port)
+            document = joined(document, source, node.id, port)
         drafting.edit(document)
 
     pending().draw(key, shown, take)
