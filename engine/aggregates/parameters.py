@@ -45,7 +45,12 @@ class Aggregate(Parameters):
         "Function", "What to compute over the rows of a group.", functions=True
     )
     argument: str | None = parameter(
-        "Of", "The column or expression to aggregate; empty counts rows.", default=None, column=True, expression=True
+        "Of",
+        "The column or expression to aggregate; empty counts rows.",
+        default=None,
+        column=True,
+        expression=True,
+        nothing="all rows",
     )
     name: str | None = parameter(
         "Name", "The name of the result; empty: made from function and column.", default=None, min_length=1

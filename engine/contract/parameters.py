@@ -64,6 +64,8 @@ class Marks(TypedDict, total=False):
     """Shown only if one of these values is chosen in the field of the same model that offers them."""
     unless: str
     """Not shown if this other field is set."""
+    nothing: str
+    """What no choice of a column means; by default, none."""
     start: Any
     """The value in the form of a new node, if it is not the default."""
     hidden: bool

@@ -83,6 +83,11 @@ class WindowAggregate(WithFunctions, GivenWindows):
     also_called: ClassVar[tuple[str, ...]] = (*WINDOW_WORDS, "group by", "timewindow")
     group: ClassVar[str] = "aggregates"
 
+    allowed_lateness_ms: Duration = parameter(
+        "Allowed lateness",
+        "How long a window is kept after it has fired, so that late records update its result.",
+        default=0,
+    )
     group_by: GroupBy = parameter(
         description="The columns or expressions to group by; none: all rows of a window are one group."
     )
@@ -91,12 +96,6 @@ class WindowAggregate(WithFunctions, GivenWindows):
         "Add the window's time",
         "Add window_time, the last millisecond of the window, as the event time for the next operator.",
         default=False,
-        last=True,
-    )
-    allowed_lateness_ms: Duration = parameter(
-        "Allowed lateness",
-        "How long a window is kept after it has fired, so that late records update its result.",
-        default=0,
         last=True,
     )
     early_fire_every_ms: Duration = parameter(

@@ -64,6 +64,15 @@ def test_the_parameters_of_examples_have_no_complaints(name: str) -> None:
         assert complaints_of(cls, node.parameters, ()).rest() == ()
 
 
+def test_allowed_lateness_stands_by_the_size_of_the_window_and_no_column_is_all_rows() -> None:
+    fields = {field.name: field for field in fields_of(EVERYTHING["window_aggregate"])}
+    at = [name for name, field in fields.items() if not field.is_rare]
+    assert at.index("gap_ms") < at.index("allowed_lateness_ms") < at.index("group_by")
+    call = fields["aggregates"].model
+    assert call is not None
+    assert {field.title: field.nothing for field in fields_of(call)}["Of"] == "all rows"
+
+
 def test_a_length_of_time_that_cannot_be_read_is_said_at_its_field() -> None:
     cls = EVERYTHING["window_join"]
     parameters = {"left_keys": ["a"], "right_keys": ["b"], "size_ms": "10 parsecs"}

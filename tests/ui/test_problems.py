@@ -9,6 +9,8 @@ import pytest
 from engine.errors import PipelineError, StudioError
 from engine.model.pipeline import Pipeline
 from tests.engine.planning import pipeline_of
+from ui.builder.checking import checked
+from ui.builder.picture import node_facts
 from ui.builder.problems import is_to_do
 
 PIPELINE = pipeline_of(
@@ -42,3 +44,13 @@ def test_what_is_missing_is_to_do_and_what_was_given_is_wrong(node: str, field: 
 def test_an_empty_pipeline_is_still_to_do() -> None:
     nothing: dict[str, Any] = {}
     assert is_to_do(Pipeline(**nothing), StudioError("the pipeline is empty."))
+
+
+def test_a_node_calls_what_is_missing_to_do_as_the_drawer_does() -> None:
+    pipeline = pipeline_of(
+        "words -> w",
+        words=("rows", {"columns": [{"name": "word", "type": "string"}]}),
+        w=("window_aggregate", {}),
+    )
+    facts = node_facts(pipeline, checked(pipeline), None)
+    assert [each["brief"] for each in facts["w"]["problems"]] == ["1 to do"]

@@ -143,10 +143,12 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
             shape["mode"] = _symbols(known[node.id])
         wrong = [problem for problem in verdict.problems if problem.node == node.id]
         if wrong:
+            is_open = all(is_to_do(pipeline, problem) for problem in wrong)
+            number = f"{len(wrong)} to do" if is_open else count(len(wrong), "problem")
             shape["problems"] = [
                 {
                     "sentence": sentence,
-                    "brief": _brief(node, problem, sentence, len(wrong)),
+                    "brief": _brief(node, problem, sentence, number),
                     "field": problem.field,
                     "toDo": is_to_do(pipeline, problem),
                     "fixes": [fix.label for fix in fixes(pipeline, problem, verdict)],
@@ -164,8 +166,8 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
     return facts
 
 
-def _brief(node: Node, problem: StudioError, sentence: str, number: int) -> str:
-    """A problem in the few words that fit on a node; its form has the whole sentences."""
+def _brief(node: Node, problem: StudioError, sentence: str, number: str) -> str:
+    """A problem in the few words that fit on a node; its form has the whole sentences. number: of all, in words."""
     if isinstance(problem, NotRead) and problem.line:
         return f"Line {problem.line} could not be read"
     first = sentence.split(". ")[0].rstrip(".")
@@ -174,7 +176,7 @@ def _brief(node: Node, problem: StudioError, sentence: str, number: int) -> str:
     cls = operator_class(node.operator)
     name = problem.field.partition(".")[0]
     titles = [field.title for field in fields_of(cls) if field.name == name] if cls is not None else []
-    return f"Check: {titles[0]}" if titles else f"{number} problem{'s' * (number > 1)}"
+    return f"Check: {titles[0]}" if titles else number
 
 
 def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:

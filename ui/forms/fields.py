@@ -277,7 +277,7 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         field.title,
         choices,
         None if shown is None else choices.index(shown),
-        format_func=_column_words(schema, nested, is_free=field.is_free, is_narrow=is_narrow),
+        format_func=_column_words(schema, nested, field.nothing, is_free=field.is_free, is_narrow=is_narrow),
         key=key,
         placeholder="a column or an expression" if field.is_free else "Choose a column",
         accept_new_options=schema is None or field.is_free,
@@ -316,7 +316,7 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         field.title,
         [*names, *(each for each in chosen if each not in names)],
         chosen,
-        format_func=_column_words(schema, nested),
+        format_func=_column_words(schema, nested, field.nothing),
         key=key,
         placeholder="Choose columns" if names else "Type a column's name",
         accept_new_options=schema is None,
@@ -333,14 +333,14 @@ def _computed(value: Any) -> list[Any]:
 
 
 def _column_words(
-    schema: Schema | None, nested: Mapping[str, Type], *, is_free: bool = False, is_narrow: bool = False
+    schema: Schema | None, nested: Mapping[str, Type], nothing: str, *, is_free: bool = False, is_narrow: bool = False
 ) -> Callable[[Any], str]:
     """The label of a column: its name, with its type if there is room; a column that the input lacks is `missing`."""
     types = {column.name: column.type for column in schema or ()} | dict(nested)
 
     def words(name: Any) -> str:
         if name == _NOTHING:
-            return "none"
+            return nothing
         if schema is None:
             return str(name)
         if is_free and name not in types:

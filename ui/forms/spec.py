@@ -46,7 +46,8 @@ class Field:
     column picker offers. is_free: an expression can be typed instead of a column. is_rare: the field is seldom needed.
     only: the field applies if one of these is chosen in the field of the same model that offers them; empty: always.
     unless: the field does not apply if this other field is set. start: the initial value in a new node, if not the
-    default. adds_functions: the functions of the node's code are choices too.
+    default. nothing: what no choice of a column means. adds_functions: the functions of the node's code are choices
+    too.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Field:
     only: tuple[str, ...] = ()
     unless: str = ""
     start: Any = None
+    nothing: str = "none"
     adds_functions: bool = False
 
 
@@ -111,6 +113,7 @@ def _field(name: str, info: FieldInfo) -> Field:
         only=tuple(extra.get("only", ())),
         unless=str(extra.get("unless", "")),
         start=extra.get("start"),
+        nothing=str(extra.get("nothing", "none")),
         adds_functions=bool(extra.get("functions")),
     )
 
