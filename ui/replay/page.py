@@ -39,8 +39,8 @@ _KEYS: Final = (
     ("previous", "P", "Previous event", "◀"),
     ("play", "K", "Play", "▶ ❚❚"),
     ("next", "N", "Next event", "▶"),
-    ("retraction", "U", "Next retraction", "-U"),
-    ("window", "W", "Next window", "[ )"),
+    ("retraction", "U", "Next retraction", "↶ retraction"),
+    ("window", "W", "Next window", "⏱ window"),
     ("late", "L", "Next late record", "late"),
 )
 

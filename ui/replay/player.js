@@ -117,9 +117,11 @@ function summary() {
   if (facts.ends) parts.push(`the end of ${facts.ends}`)
   for (const each of facts.late ?? []) parts.push(`late at ${each.node}: ${each.text}`)
   for (const each of facts.fires ?? []) parts.push(`the watermark fired ${each}`)
-  const taken = facts.records.filter(([, kind]) => isTaking(kind)).length
-  const many = facts.records.length
-  parts.push(`${many} record${many === 1 ? '' : 's'}${taken ? `, ${taken} of them retractions` : ''}`)
+  // The source's record is the event itself, not its effect.
+  const made = facts.records.filter(([of]) => data.edges[of].role !== 'source')
+  const taken = made.filter(([, kind]) => isTaking(kind)).length
+  const many = made.length
+  parts.push(`it caused ${many} record${many === 1 ? '' : 's'}${taken ? `, ${taken} of them retractions` : ''}`)
   const marks = data.watermarks.map((line) => `${line.name} ${markAt(line, event)}`)
   return [...parts, ...marks].join(' · ')
 }
@@ -335,7 +337,9 @@ acts.all = () => {
   isWhole = !isWhole
   frame(false)
 }
-const keys = {}
+// Of a story the steps, else the events.
+const [right, left] = data.steps.length ? ['forward', 'back'] : ['next', 'previous']
+const keys = { arrowright: right, pagedown: right, arrowleft: left, pageup: left }
 for (const [name, act] of Object.entries(acts)) {
   at(name).addEventListener('click', () => {
     if (name !== 'play' && name !== 'all') pause()
@@ -344,8 +348,9 @@ for (const [name, act] of Object.entries(acts)) {
   keys[at(name).getAttribute('aria-keyshortcuts').toLowerCase()] = name
 }
 document.addEventListener('keydown', (press) => {
+  if (press.ctrlKey || press.metaKey || press.altKey || press.target.matches('select, input')) return
   const name = keys[press.key.toLowerCase()]
-  if (!name || press.ctrlKey || press.metaKey || press.altKey || press.target.tagName === 'SELECT') return
+  if (!name) return
   press.preventDefault()
   at(name).click()
 })
