@@ -58,7 +58,7 @@ def test_the_file_lists_what_the_missed_window_emitted_and_what_that_caused(
         "clicks -> per_window -> totals -> out",
         clicks=rows(
             "key string, ts bigint",
-            rows=[["a", 1_000], ["b", 2_000], ["a", 30_000], ["a", 3_000]],
+            rows=[["a", 1_000], ["b", 2_000], ["a", 30_000], ["a", 3_000], ["a", 12_000]],
             event_time="ts",
             watermark_delay_ms=0,
         ),
@@ -79,6 +79,10 @@ def test_the_file_lists_what_the_missed_window_emitted_and_what_that_caused(
         ["out", "+I"],
     ]
     assert any("totals, out have the result without it" in each.value for each in app.markdown)
+    assert any(each.value.startswith("**What the window emitted** of ") for each in app.markdown)
+    for title, count in (("Came out", "1"), ("In time, would have come out", "2")):
+        # The longer delay would also keep event 5, in another window.
+        assert [row[:1] + row[-1:] for row in rows_of(app, f"late-file-0-{title}")] == [["+I", count]]
 
 
 def test_without_a_late_event_it_says_how_to_open_a_file(seeded: dict[str, int], open_view: OpenView) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from engine.local.values import Spark
 from engine.model.combined_watermark import shifted
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
+from engine.model.zones import Zone
 from engine.planner import Plan
 from engine.replay import Marks, keyed_node
 from storage import Store
 from storage.event_time.model import LateRecord
-from ui.inspect.outcomes import Condition, Outcome, key_of, outcome, replayable
+from ui.inspect.outcomes import Condition, Outcome, Window, key_of, outcome, replayable
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,19 @@ class Delayed:
 
 
 def late_outcome(
-    store: Store, run_id: int, plan: Plan, late: LateRecord, delay_ms: int, spark: Spark
+    store: Store,
+    run_id: int,
+    plan: Plan,
+    late: LateRecord,
+    delay_ms: int,
+    spark: Spark,
+    *,
+    missed: Window | None = None,
 ) -> Outcome | None:
     """The outcome with the delay that the record needed; None if no delay keeps it.
 
-    delay_ms: the source's delay in the run. Raises NotReplayable if the operator or the key cannot be replayed.
+    delay_ms: the source's delay in the run. missed: only what comes out for this window. Raises NotReplayable if the
+    operator or the key cannot be replayed.
     """
     if late.needed_delay_ms is None or late.needed_delay_ms <= delay_ms:
         return None
@@ -67,4 +78,15 @@ def late_outcome(
     key = key_of(store, run_id, node, late, spark)
     marks = store.replays.marks(run_id)
     later = Delayed(marks, late.source, late.needed_delay_ms - delay_ms)
-    return outcome(store, run_id, key, (Condition(node, marks), Condition(node, later)), run.last_seq, spark)
+    return outcome(
+        store, run_id, key, (Condition(node, marks), Condition(node, later)), run.last_seq, spark, window=missed
+    )
+
+
+def missed_window(late: LateRecord, columns: tuple[str, str], zone: Zone | None) -> Window | None:
+    """The window that the record missed, by the output's columns with windows' bounds; None if it missed none."""
+    if late.window_start_ms is None or late.window_end_ms is None:
+        return None
+    bounds = np.array([late.window_start_ms, late.window_end_ms])
+    start, end = (int(each) for each in (bounds if zone is None else zone.local_ms(bounds)))
+    return Window(columns, start, end)

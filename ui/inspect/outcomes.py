@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pyarrow.compute as pc
@@ -46,6 +47,26 @@ class Condition:
     marks: Marks
 
 
+@dataclass(frozen=True)
+class Window:
+    """A window [start, end) as rows have it, local in a zone. columns: those of its start and its end."""
+
+    columns: tuple[str, str]
+    start_ms: int
+    end_ms: int
+
+    def of(self, rows: list[Row], names: tuple[str, ...]) -> list[Row]:
+        """The rows of windows that overlap this one: of a session, those that it was merged into."""
+        first, after = (names.index(name) for name in self.columns)
+        return [row for row in rows if _ms(row[1][first]) < self.end_ms and _ms(row[1][after]) > self.start_ms]
+
+
+def _ms(bound: datetime | int) -> int:
+    if isinstance(bound, int):
+        return bound
+    return (bound.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
 def outcome(
     store: Store,
     run_id: int,
@@ -55,17 +76,23 @@ def outcome(
     spark: Spark,
     *,
     of_event: int | None = None,
+    window: Window | None = None,
 ) -> Outcome:
     """Compare what a key's records up to an event make of an operator under two conditions: as it ran, and otherwise.
 
-    of_event: only what comes out for this event. Raises NotReplayable.
+    of_event: only what comes out for this event. window: only the rows of windows that overlap this one.
+
+    Raises NotReplayable.
     """
     ran, other = (_emitted(store, run_id, each, key, last, spark, of_event) for each in conditions)
+    if window is not None:
+        names = conditions[0].node.plan.schema.names
+        ran, other = (window.of(rows, names) for rows in (ran, other))
     # By their text: values such as arrays have no hash.
     both = Counter(map(repr, ran)) & Counter(map(repr, other))
     node = conditions[0].node
-    names = dict(zip(node.key_names, key, strict=True))
-    return Outcome(node.plan.schema.names, tuple(names.items()), _without(ran, both), _without(other, both))
+    by_name = tuple(zip(node.key_names, key, strict=True))
+    return Outcome(node.plan.schema.names, by_name, _without(ran, both), _without(other, both))
 
 
 def replayable(node: KeyedNode) -> None:

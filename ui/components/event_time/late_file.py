@@ -17,8 +17,10 @@ from ui.components.event_time.late_link import try_delay
 from ui.components.event_time.late_table import outcome_of, window_of
 from ui.components.event_time.outcome_tables import outcome_tables
 from ui.components.grid import Cell, Row, Table, grid
-from ui.inspect.late_outcomes import late_outcome
+from ui.inspect.late_outcomes import late_outcome, missed_window
+from ui.inspect.origins import origins_of
 from ui.inspect.replaying import plan_of
+from ui.runs.operator_lines import pipeline_of
 from ui.shell import words, workspace
 from ui.shell.engine_gate import gate
 from ui.shell.guard import as_sentence
@@ -55,11 +57,14 @@ def _operator(run: Run, file: LateFile, at: int) -> None:
     zone = workspace.store().runs.zone(run.run_id)
     st.markdown("\n".join(f"- {sentence}" for sentence in _sentences(file, zone)))
     if file.emitted:
+        of = f" of {words.escaped(window_of(late, zone=zone))}" if late.window_end_ms is not None else ""
+        then = "without" if late.dropped else "before"
+        st.markdown(f"**What the window emitted**{of} when it fired last, {then} this record, and what that caused")
         grid(_window(file), key=f"late-file-{at}-window", label="What the window emitted, and what that caused")
         more = len(file.emitted) + len(file.followed) - 2 * _RECORDS_SHOWN
         if more > 0:
             st.caption("Not all of its records are listed.")
-    _outcome(run, file, at)
+    _outcome(run, file, at, zone)
     with st.container(horizontal=True):
         places = (
             ("The record that pushed the watermark", file.push.seq if file.push is not None else None),
@@ -158,11 +163,14 @@ def _push(file: LateFile, zone: Zone | None) -> str:
     return f"**Event {push.seq:,} of {source} pushed the watermark past it**: a record{ahead}{shown}."
 
 
-def _outcome(run: Run, file: LateFile, at: int) -> None:
+def _outcome(run: Run, file: LateFile, at: int, zone: Zone | None) -> None:
     if file.delay_ms is None:
         return
+    store, late = workspace.store(), file.late
+    origin = origins_of(pipeline_of(run), store.runs.edges(run.run_id)).get((late.node, late.port))
+    missed = missed_window(late, origin.window, zone) if origin is not None and origin.window is not None else None
     try:
-        outcome = late_outcome(workspace.store(), run.run_id, plan_of(run), file.late, file.delay_ms, gate().spark)
+        outcome = late_outcome(store, run.run_id, plan_of(run), late, file.delay_ms, gate().spark, missed=missed)
     except NotReplayable as error:
         st.caption(f"What would have come out is not shown: {as_sentence(error)}")
         return
@@ -170,5 +178,6 @@ def _outcome(run: Run, file: LateFile, at: int) -> None:
         st.caption(f"What would have come out cannot be computed: {as_sentence(error)}")
         return
     if outcome is not None:
+        # Of the other windows of its key, the longer delay may change some as well.
         words_ = ("Came out", "In time, would have come out", "In time, it would have changed nothing")
-        outcome_tables(outcome, file.late.node, words_, f"late-file-{at}")
+        outcome_tables(outcome, late.node, words_, f"late-file-{at}")
