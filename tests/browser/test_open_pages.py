@@ -39,7 +39,7 @@ def drawn(page: Page, title: str) -> Locator:
             return page.get_by_role("button", name="Next retraction")
         case "Retractions":
             return page.get_by_text("The strategies of these operators")
-        case "Why retraction":
+        case "Without retraction":
             return page.get_by_role("heading", name="Writes out of order")
         case "Event time":
             return page.get_by_role("region", name="Late records", exact=True)
@@ -51,7 +51,7 @@ def drawn(page: Page, title: str) -> Locator:
             return page.get_by_text("There is only this run.")
 
 
-PAGES = ("Changelog", "Time travel", "Retractions", "Why retraction", "Event time", "State", "What if", "Compare")
+PAGES = ("Changelog", "Time travel", "Retractions", "Without retraction", "Event time", "State", "What if", "Compare")
 
 
 def test_every_page_of_inspect_is_drawn_each_time_it_is_opened_during_a_live_run(tabs: Tabs, tmp_path: Path) -> None:

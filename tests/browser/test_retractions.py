@@ -76,7 +76,7 @@ def repeated(open_page: OpenPage) -> Page:
 def test_why_retraction_shows_what_is_wrong_without_it_and_what_writes_out_of_order_lose(open_page: OpenPage) -> None:
     page = repeated(open_page)
     page.get_by_role("link", name="Inspect", exact=True).click()
-    page.get_by_role("link", name="Why retraction", exact=True).click()
+    page.get_by_role("link", name="Without retraction", exact=True).click()
     expect(rows(page, "With retraction")).to_have_text([re.compile(r"1\s*1"), re.compile(r"2\s*1")])
     page.get_by_role("button", name="Run it with retraction switched off").click()
     expect(page.get_by_text("1 row wrong")).to_be_visible(timeout=RUN_TIMEOUT_MS)

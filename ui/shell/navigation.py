@@ -43,7 +43,7 @@ VIEWS: Final = (
     View("changelog", "Changelog", ":material/receipt_long:", INSPECT),
     View("time_travel", "Time travel", ":material/history:", INSPECT),
     View("retractions", "Retractions", ":material/undo:", INSPECT),
-    View("why_retraction", "Why retraction", ":material/help_center:", INSPECT),
+    View("why_retraction", "Without retraction", ":material/help_center:", INSPECT),
     View("event_time", "Event time", ":material/timeline:", INSPECT),
     View("state", "State", ":material/inventory_2:", INSPECT),
     View("what_if", "What if", ":material/tune:", INSPECT),
