@@ -95,7 +95,16 @@ def test_player_and_story_are_lines_that_a_key_hides(open_page: OpenPage) -> Non
     expect(page).to_have_url(re.compile("event=6"))
     page.keyboard.press("h")
     expect(story).to_be_visible()
-    page.get_by_role("button", name="Leave presentation").click()
+    for key, step in (("ArrowRight", 4), ("ArrowLeft", 3), ("Space", 4), ("PageUp", 3)):
+        page.keyboard.press(key)
+        expect(story.get_by_text(f"step {step} of")).to_be_visible()
+        wait_until_settled(page)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys of the presentation")).to_contain_text("End the presentation")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys of the presentation")).to_have_count(0)
+    expect(story).to_be_visible()
+    page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Changelog")).to_be_visible()
 
 

@@ -200,10 +200,10 @@ BESIDE: Final = """
 # Controls stay small. The story is one line at the bottom; player and tools are their signs.
 PRESENTED: Final = """
 <style>
-:root { --bar: 0rem; --hair: color-mix(in srgb, currentColor 14%, transparent); }
+:root { --bar: 0rem; --side: 3.2rem; --hair: color-mix(in srgb, currentColor 14%, transparent); }
 [data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stStatusWidget"], .st-key-engine-note
   { display: none !important; }
-[data-testid="stMainBlockContainer"] { padding: 1.5rem 3.2rem 0; max-width: none; min-height: 100dvh; }
+[data-testid="stMainBlockContainer"] { padding: 1.5rem var(--side) 0; max-width: none; min-height: 100dvh; }
 html { font-size: 20px !important; }
 [data-testid="stMainBlockContainer"] :is(.stButton, .stDownloadButton, .stSelectbox, .stTextInput, .stNumberInput,
   .stMultiSelect, .stButtonGroup, .stCheckbox, .stPopover) { zoom: .8; }
@@ -218,7 +218,7 @@ html { font-size: 20px !important; }
 
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { min-height: calc(100dvh - 1.5rem); }
 [data-testid="stLayoutWrapper"]:has(> .st-key-story) { order: 99; flex: none; position: sticky; bottom: 0; z-index: 95;
-  margin: auto calc(50% - 50vw) 0; width: 100vw; }
+  margin: auto calc(-1 * var(--side)) 0; width: calc(100% + 2 * var(--side)); max-width: none; }
 .st-key-story { flex-direction: row; align-items: center; flex-wrap: nowrap; gap: .8rem; width: 100% !important;
   margin: 0; padding: .3rem .8rem; background: var(--paper); border-top: 1px solid var(--hair); }
 [data-testid="stLayoutWrapper"]:has(> .st-key-story-told) { flex: 1; min-width: 0; }
@@ -243,6 +243,7 @@ html { font-size: 20px !important; }
 # A presentation that is the graph, or another part of Time travel: the summary above it, the player below it.
 STAGE: Final = """
 <style>
+:root { --side: 0rem !important; }
 [data-testid="stMain"] { overflow: hidden; }
 [data-testid="stMainBlockContainer"] { height: 100dvh; padding: 0; display: flex; flex-direction: column; }
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { flex: 1; min-height: 0; gap: 0; }

@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
+from ui.shell.state import state
 
 KIND_COLORS: Final = {
     RowKind.INSERT: "#2e8553",
@@ -163,4 +164,6 @@ def chart_config(name: str, **more: Any) -> dict[str, Any]:
 
 def draw_figure(chart: go.Figure, key: str) -> None:
     """Show a chart in the page's fonts and text colours (Streamlit's own theme), without the logo."""
-    st.plotly_chart(chart, key=key, theme="streamlit", width="stretch", config=chart_config(key, scrollZoom=True))
+    # A chart takes the size of its text when it is made, so a presentation makes its own.
+    made = f"{key}-presented" if state.present else key
+    st.plotly_chart(chart, key=made, theme="streamlit", width="stretch", config=chart_config(key))

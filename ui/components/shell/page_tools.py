@@ -11,6 +11,7 @@ from storage.errors import UnknownRun
 from ui.access.people import person
 from ui.access.serving import serving
 from ui.components.glossary import glossary
+from ui.components.presenting import presenting_keys
 from ui.components.runs.run_status import look
 from ui.components.shell.replay_export import replay_export
 from ui.components.shell.saved_views import saved_views
@@ -60,6 +61,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
         with st.container(key="page-tools", horizontal=True, wrap=False, width="content", gap=None):
             glossary()
             shots()
+            presenting_keys()
             replay_export(view, chooses=False)
             st.button(
                 "Show the controls" if state.is_bare else "Hide the controls",
@@ -74,6 +76,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
                 "Leave presentation",
                 icon=":material/close_fullscreen:",
                 key="present-end",
+                help="Or press Esc; ? lists the keys.",
                 on_click=_present,
                 args=(None,),
             )

@@ -160,13 +160,14 @@ def story_bar() -> None:
                 args=(at - 1,),
                 shortcut="PageUp" if state.present else None,
             )
-            if at < last:
+            # In a presentation the buttons keep their places, up to the last step.
+            if at < last or state.present:
                 st.button(
                     "Next step",
                     icon=":material/arrow_forward:",
                     key="story-next",
                     type="primary",
-                    disabled=waits,
+                    disabled=waits or at == last,
                     on_click=_to,
                     args=(at + 1,),
                     shortcut="PageDown" if state.present else None,
@@ -187,7 +188,7 @@ def story_bar() -> None:
                 "Finish" if at == last else "End the tour",
                 icon=":material/close:",
                 key="story-end",
-                type="primary" if at == last else "tertiary",
+                type="primary" if at == last and not state.present else "tertiary",
                 on_click=_end,
             )
             if waits:

@@ -1,0 +1,61 @@
+"""The keys of a presentation: one table, which the browser follows and tells at `?`."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ui.components.registering import registered
+
+
+class Act(NamedTuple):
+    """What keys do. shown: their names. buttons: the keys of the buttons of which the first on the page is pressed.
+
+    keys: the browser's names of those that are heard here; the others are shortcuts of the buttons themselves.
+    """
+
+    does: str
+    shown: tuple[str, ...]
+    buttons: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+
+ACTS: Final = (
+    Act(
+        "Next step; without a story, the next event",
+        ("→", "Space", "Page Down"),
+        ("story-next", "event-next"),
+        ("ArrowRight", " "),
+    ),
+    Act(
+        "Previous step; without a story, the previous event",
+        ("←", "Page Up"),
+        ("story-back", "event-previous"),
+        ("ArrowLeft",),
+    ),
+    Act("Next event, previous event", ("N", "P")),
+    Act("Hide or show the controls", ("H",)),
+    Act("End the presentation", ("Esc",), ("present-end",), ("Escape",)),
+    Act("This list", ("?",)),
+)
+
+
+@cache
+def _component() -> Any:
+    return registered(Path(__file__).parent, _html())
+
+
+def presenting_keys() -> None:
+    """Listen for the keys. Once per presented page."""
+    data = {key: act.buttons for act in ACTS for key in act.keys}
+    _component()(key="presenting", data=data)
+
+
+def _html() -> str:
+    rows = "".join(
+        f"<dt>{' '.join(f'<kbd>{escape(key)}</kbd>' for key in act.shown)}</dt><dd>{escape(act.does)}</dd>"
+        for act in ACTS
+    )
+    return f'<template><dialog aria-label="Keys of the presentation"><dl>{rows}</dl></dialog></template>'
