@@ -25,16 +25,17 @@ class Act(NamedTuple):
 ACTS: Final = (
     Act(
         "Next step; without a story, the next event",
-        ("→", "Space", "Page Down"),
+        ("→", "Space"),
         ("story-next", "event-next"),
         ("ArrowRight", " "),
     ),
     Act(
         "Previous step; without a story, the previous event",
-        ("←", "Page Up"),
+        ("←",),
         ("story-back", "event-previous"),
         ("ArrowLeft",),
     ),
+    Act("Next step, previous step of the story", ("Page Down", "Page Up")),
     Act("Next event, previous event", ("N", "P")),
     Act("Hide or show the controls", ("H",)),
     Act("End the presentation", ("Esc",), ("present-end",), ("Escape",)),
