@@ -19,13 +19,13 @@ _ELEMENT: Final = "array array<E>, element E -> array<E>"
 
 
 def _sort(writing: Writing, call: exp.Anonymous) -> str | None:
-    """ARRAY_SORT whose order is told. Spark takes no other than a constant."""
+    """ARRAY_SORT whose order is told; sort_array takes it as a constant only."""
     array, *order = map(writing.write, given(call))
     if not order:
         return None
     ascending, nulls_first = order[0], order[-1]
     values, nulls = (f"filter({array}, __e -> __e IS {which}NULL)" for which in ("NOT ", ""))
-    in_order = f"CASE WHEN {ascending} THEN sort_array({values}) ELSE sort_array({values}, false) END"
+    in_order = f"CASE WHEN {ascending} THEN sort_array({values}) ELSE reverse(sort_array({values})) END"
     return (
         f"CASE WHEN {ascending} IS NULL THEN NULL WHEN {nulls_first} THEN concat({nulls}, {in_order}) "
         f"WHEN NOT {nulls_first} THEN concat({in_order}, {nulls}) END"

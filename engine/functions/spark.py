@@ -100,7 +100,6 @@ array<E>, E -> bigint: array_position
 array<E>, E -> array<E>: array_remove
 array<E>, array<E> -> boolean: arrays_overlap
 array<T> -> array<T>: array_compact array_sort sort_array
-array<T>, boolean -> array<T>: sort_array
 array<T>, int, int -> array<T>: slice
 array<array<T>> -> array<T>: flatten
 T, count -> array<T>: array_repeat

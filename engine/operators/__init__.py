@@ -31,7 +31,8 @@ then adds a second output, to which the runtime routes late records. An operator
 - pages that explain a run: `meaning` (why a record was emitted) and `origins` (the input records that it comes from)
 - a place outside that a live run writes to: `epoch_writer` (`engine.contract.target`), for sinks
 - problems in the builder: `alternatives` with the same result if this operator is refused; `preparations` that can be
-put before an input; `variables` and `without_variables` if expressions use several rows
+put before an input; `caution` about valid parameters that are seldom meant; `variables` and `without_variables` if
+expressions use several rows
 
 A step can have a columnar kernel: the rule on sorted Arrow batches (`engine.contract.columnar_kernel` is the contract).
 If it describes its state, it is the only telling of the rule, and the step has no plain kernel: previews, replays and

@@ -14,6 +14,7 @@ from tests.browser.conftest import Tabs, press, wait_until_settled
 from tests.browser.run_page import figure
 from tests.engine.planning import pipeline_of
 from ui.builder.history import History
+from ui.shell.navigation import VIEWS
 
 pytestmark = pytest.mark.slow
 TIMEOUT_MS = 120_000
@@ -51,6 +52,7 @@ def drawn(page: Page, title: str) -> Locator:
             return page.get_by_text("There is only this run.")
 
 
+ADDRESSES = {view.title: view.url for view in VIEWS}
 PAGES = ("Changelog", "Time travel", "Retractions", "Without retraction", "Event time", "State", "What if", "Compare")
 
 
@@ -83,7 +85,7 @@ def test_every_page_of_inspect_is_drawn_each_time_it_is_opened_during_a_live_run
                     raise AssertionError(error, instead) from error
                 wait_until_settled(page)
                 assert drawn(page, title).is_visible(), f"{title} went blank in round {at + 1}"
-                expect(page).to_have_url(re.compile(f"/{title.lower().replace(' ', '-')}\\?"))
+                expect(page).to_have_url(re.compile(rf"/{ADDRESSES[title]}\?"))
             shown = others[-1]
         assert not failures
         tabs.give_back(page)

@@ -128,7 +128,7 @@ def test_what_if_and_the_reasons_know_it(add: Add, spark: SparkSession, store: S
     assert [record.seq for record in store.what_if.records(run_id, asked, 0, 0)] == [4]
     assert store.what_if.losses(run_id, asked).lossless_ms == 5002
     app = open_view("changelog", run=run_id, edge="kept", event=3)
-    assert any("the first row of its key in this window" in row[3] for row in rows_of(app, "cascade"))
+    assert any("the first row of its key in this window" in row[2] for row in rows_of(app, "cascade"))
 
 
 @pytest.mark.slow

@@ -77,6 +77,8 @@ def whole_plan(plan: Plan) -> None:
         for node in plan.nodes
     )
     st.html(
-        f'<div style="overflow-x:auto"><table style="border-collapse:collapse;width:100%;font-size:.86rem">'
+        # The drawer may scroll, which keys have to reach.
+        f'<div tabindex="0" role="region" aria-label="Plan of all nodes" style="overflow-x:auto">'
+        f'<table style="border-collapse:collapse;width:100%;font-size:.86rem">'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
