@@ -14,7 +14,8 @@ from ui.shell import words
 from ui.shell.guard import guarded
 
 _SPARK: Final = (
-    "Spark SQL of a former version, which is computed as ever. Whatever is typed here is Flink SQL, as in a script."
+    "Spark SQL of a former version, which is computed as ever. Whatever is typed here is Flink SQL, as in a script: "
+    "results may change, as those of divisions by zero do."
 )
 
 
