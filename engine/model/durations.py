@@ -10,6 +10,11 @@ _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - it is shown without a zon
 _LATEST_MS: Final = 60_000_000_000_000
 
 
+def ms_of(time: datetime) -> int:
+    """The ms since 1970 that a calendar and a clock show as this time, whatever its offset is."""
+    return (time.replace(tzinfo=None) - _EPOCH) // timedelta(milliseconds=1)
+
+
 def moment(ms: int | None) -> datetime | int | None:
     """The instant, in UTC; the number itself where no calendar has it, as for a watermark at the end of its source."""
     return _EPOCH + timedelta(milliseconds=ms) if ms is not None and abs(ms) < _LATEST_MS else ms

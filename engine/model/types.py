@@ -64,6 +64,11 @@ class Type:
         return self.has(FLOATS.__contains__)
 
     @property
+    def has_instants(self) -> bool:
+        """Whether there is a TIMESTAMP_LTZ in it."""
+        return self.has(lambda part: part.is_instant)
+
+    @property
     def unzoned(self) -> Type:
         """The type with TIMESTAMP in place of TIMESTAMP_LTZ, whose values Spark converts to local time in Python."""
         return self.mapped(lambda part: Timestamp(part.precision) if isinstance(part, Timestamp) else part)

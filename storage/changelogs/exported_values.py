@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from engine.model.type_texts import spark_type
-from engine.model.types import Array, Map, Row, Timestamp, Type
+from engine.model.types import Array, Map, Row, Type
 from storage.database.sql import identifier, literal
 from storage.model import EdgeColumn
 
@@ -30,7 +30,7 @@ def instant(micros: str, format_: Format) -> str:
 
 
 def _value(place: str, type_: Type, format_: Format, depth: int) -> str:
-    if not _has_instants(type_):
+    if not type_.has_instants:
         return place
     each = f"v{depth}"
 
@@ -51,14 +51,3 @@ def _value(place: str, type_: Type, format_: Format, depth: int) -> str:
             )
             return f"CASE WHEN {place} IS NOT NULL THEN struct_pack({', '.join(fields)}) END"
     return instant(f"epoch_us({place})", format_)
-
-
-def _has_instants(type_: Type) -> bool:
-    match type_:
-        case Array():
-            return _has_instants(type_.element)
-        case Map():
-            return _has_instants(type_.key) or _has_instants(type_.value)
-        case Row():
-            return any(_has_instants(part) for _, part in type_.fields)
-    return isinstance(type_, Timestamp) and type_.is_instant

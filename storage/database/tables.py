@@ -207,6 +207,6 @@ def _column_comment(column: EdgeColumn) -> str:
         notes.append(f"the pipeline's {column.name!r}")
     if column.time:
         notes.append(f"event time ({column.time})")
-    if spark_type(column.type).has(lambda part: part.is_instant):
+    if spark_type(column.type).has_instants:
         notes.append("an instant, in UTC")
     return "; ".join(notes)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from engine.contract.derived import Derived
-from engine.contract.expression import flink_in
+from engine.contract.expression import flink_in, text_in
 from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.contract.unread import Unread
@@ -267,8 +267,9 @@ def _word(field: Field, value: Any, schema: Schema | None) -> str:
 
 def _expression(value: Any, schema: Schema | None) -> str:
     """An expression in Flink SQL, if it has any."""
-    text = flink_in(value)
-    return (text or schema is not None and flink_of(str(value), schema) or str(value)).strip()
+    text = text_in(value)
+    known = flink_of(text, schema) if flink_in(value) is None and schema is not None else None
+    return (known or text).strip()
 
 
 def _item(item: Mapping[str, Any], schema: Schema | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import pyarrow.compute as pc
@@ -14,6 +14,7 @@ from engine.contract.frames import STEP
 from engine.errors import NotReplayable
 from engine.local.values import Spark
 from engine.model.changelog import RowKind
+from engine.model.durations import ms_of
 from engine.replay import KeyedNode, Marks, Replay
 from engine.replay.question import stored_value
 from storage import Store
@@ -62,9 +63,7 @@ class Window:
 
 
 def _ms(bound: datetime | int) -> int:
-    if isinstance(bound, int):
-        return bound
-    return (bound.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return bound if isinstance(bound, int) else ms_of(bound)
 
 
 def outcome(

@@ -11,6 +11,7 @@ from decimal import Decimal
 from html import escape
 from typing import Final
 
+from engine.model.durations import ms_of
 from engine.model.printing import shortest
 from engine.model.zones import Zone
 
@@ -69,8 +70,7 @@ def instant(ms: int | None, zone: Zone | None = None) -> str:
         return f"{ms} ms"
     offset = ""
     if zone is not None:
-        is_twice = zone.is_twice((at.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1))
-        offset = at.isoformat(timespec="seconds")[19:] if is_twice else ""
+        offset = at.isoformat(timespec="seconds")[19:] if zone.is_twice(ms_of(at)) else ""
     return f"{at:%Y-%m-%d %H:%M:%S}.{ms % 1000:03d}{offset}"
 
 
