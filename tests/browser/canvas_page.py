@@ -59,6 +59,9 @@ def drafts() -> dict[str, Pipeline]:
         parameters={"group_by": ["id"], "aggregates": [{"function": "MAX", "argument": "ts", "name": "ts"}]},
     )
     latest = Node(id="latest", operator="deduplicate", parameters={"keys": ["id"], "keep": "last"})
+    named = Node(
+        id="people", operator="rows", parameters={"columns": [{"name": "id", "type": "string"}], "rows": [["a"]]}
+    )
     append = Node(id="file", operator="sink", parameters={"mode": "append"})
     source = {"operator": "rows", "parameters": WORDS}
     step = {"operator": "filter", "parameters": {"condition": "true"}}
@@ -70,6 +73,9 @@ def drafts() -> dict[str, Pipeline]:
         "two": chain.model_copy(update={"nodes": (*chain.nodes, second)}),
         "time": Pipeline(
             name="time", nodes=(clicks, totals, latest, append), edges=(Edge(source="clicks", target="totals"),)
+        ),
+        "same names": Pipeline(
+            name="same names", nodes=(clicks, named, latest), edges=(Edge(source="clicks", target="latest"),)
         ),
         "large": Pipeline(name="large", nodes=rows, edges=large),
         "lasting": LASTING,

@@ -97,6 +97,22 @@ def test_a_column_that_is_renamed_in_its_source_is_renamed_everywhere_by_one_cli
     expect(node(page, "counts")).to_contain_text("term")
 
 
+def test_a_key_keeps_its_name_when_another_input_has_it_with_another_type(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "same names")
+    node(page, "latest").click()
+    chosen = page.get_by_test_id("stMultiSelect").filter(has_text="Key columns")
+    expect(chosen).to_contain_text("id · BIGINT")
+    page.get_by_role("combobox", name="Input", exact=True).click()
+    page.get_by_role("option", name="people", exact=True).click()
+    expect(chosen).to_contain_text("id · STRING")
+    settled(page)
+    node(page, "people").click()
+    settled(page)
+    node(page, "latest").click()
+    expect(chosen).to_contain_text("id · STRING")
+    expect(chosen).not_to_contain_text("BIGINT")
+
+
 def test_hovering_explains_an_edge_and_a_node(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain6")
     page.locator('[data-edge="counts>sink:in"]').hover()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
+from zlib import crc32
 
 from pydantic import ValidationError
 
@@ -92,9 +93,14 @@ class FormContext:
                 return deepcopy(field.default)
         return current
 
-    def key(self, name: str) -> str:
-        """A widget's key. It differs per node, and changes when the parameter is changed outside of the widget."""
-        place = ".".join(map(str, (*self.path, name)))
+    def key(self, name: str, labels: Iterable[str] = ()) -> str:
+        """A widget's key. It differs per node, and changes when the parameter is changed outside of the widget.
+
+        labels: of a widget's choices, where those of the same choices may change: the browser keeps labels, not
+        choices, and would send an old one as if it had been typed.
+        """
+        digest = crc32("\n".join(labels).encode())
+        place = ".".join(map(str, (*self.path, name, *([digest] if digest else []))))
         return self._prefix(place) + place
 
     def _prefix(self, place: str) -> str:

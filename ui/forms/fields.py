@@ -253,9 +253,9 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     schema = form.columns(field.port)
     kept = form.value(field)
     value = kept if flink_in(kept) is None else flink_in(kept)
-    key = form.key(field.name)
     nested = form.fields_in(field)
-    options = [*(schema.names if schema else ()), *nested]
+    names = [*(schema.names if schema else ()), *nested]
+    options = list(names)
     if value is not None and value not in options:
         options.append(str(value))
     choices = options if field.is_required else [_NOTHING, *options]
@@ -263,6 +263,8 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     shown = value if value in choices else None
     # The field shares a row with others, in a list or among the fields that all sources have.
     is_narrow = bool(form.path) or field.name in Source.model_fields
+    label = _column_words(schema, nested, field.nothing, is_free=field.is_free, is_narrow=is_narrow)
+    key = form.key(field.name, map(label, names))
 
     def read(chosen: str | None) -> object:
         if chosen in (None, _NOTHING):
@@ -277,7 +279,7 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         field.title,
         choices,
         None if shown is None else choices.index(shown),
-        format_func=_column_words(schema, nested, field.nothing, is_free=field.is_free, is_narrow=is_narrow),
+        format_func=label,
         key=key,
         placeholder="a column or an expression" if field.is_free else "Choose a column",
         accept_new_options=schema is None or field.is_free,
@@ -297,11 +299,13 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     items = list(value) if isinstance(value, (list, tuple)) else []
     chosen = [each for each in items if isinstance(each, str)]
     computed = _computed(value)
-    key = form.key(field.name)
     nested = form.fields_in(field)
     names = [*(schema.names if schema else ()), *nested]
+    label = _column_words(schema, nested, field.nothing)
+    key = form.key(field.name, map(label, names))
 
-    def read(chosen: Sequence[str]) -> object:
+    def read(labels: Sequence[str]) -> object:
+        chosen = [_without_words(each, names) for each in labels]
         paths = [each for each in chosen if each in nested]
         plain = [form.as_column(field, each) if each in paths and field.model is None else each for each in chosen]
         if field.model is None or not paths:
@@ -316,7 +320,7 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         field.title,
         [*names, *(each for each in chosen if each not in names)],
         chosen,
-        format_func=_column_words(schema, nested, field.nothing),
+        format_func=label,
         key=key,
         placeholder="Choose columns" if names else "Type a column's name",
         accept_new_options=schema is None,
