@@ -29,6 +29,21 @@ def readable() -> tuple[str, ...]:
 
 def first_pipeline(path: str, folder: Path) -> Pipeline:
     """A pipeline that reads a stored file. Raises PipelineError for an unsupported file type."""
+    source, others = _source(path, folder)
+    step = _step(others, is_timed="event_time" in source.parameters)
+    nodes = [source, *([step] if step else []), Node(id="sink", operator="sink")]
+    edges = tuple(Edge(source=a.id, target=b.id) for a, b in zip(nodes, nodes[1:], strict=False))
+    name = Path(path).stem
+    return Pipeline(name=name, description=f"Created from the file {Path(path).name}.", nodes=tuple(nodes), edges=edges)
+
+
+def source_of(path: str, folder: Path) -> Node:
+    """The source that reads a stored file, with types and event time. Raises PipelineError for other file types."""
+    return _source(path, folder)[0]
+
+
+def _source(path: str, folder: Path) -> tuple[Node, Schema | None]:
+    """The node that reads a file, and its columns other than the time, if they are known."""
     cls = next((source for source in sources().values() if Path(path).suffix.lower() in source.opens), None)
     if cls is None:
         message = (
@@ -45,12 +60,8 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
     time = proposals[0].column if proposals else time_column(schema)
     if time is not None:
         parameters.setdefault("event_time", time)
-    name = Path(path).stem
-    source = Node(id=free_node_id(Pipeline(), name), operator=cls.operator, parameters=parameters)
-    step = _step(schema, time)
-    nodes = [source, *([step] if step else []), Node(id="sink", operator="sink")]
-    edges = tuple(Edge(source=a.id, target=b.id) for a, b in zip(nodes, nodes[1:], strict=False))
-    return Pipeline(name=name, description=f"Created from the file {Path(path).name}.", nodes=tuple(nodes), edges=edges)
+    node = Node(id=free_node_id(Pipeline(), Path(path).stem), operator=cls.operator, parameters=parameters)
+    return node, schema and Schema(tuple(column for column in schema if column.name != time))
 
 
 def _first_line(path: Path) -> str:
@@ -81,14 +92,13 @@ def _schema(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> S
         return None
 
 
-def _step(schema: Schema | None, time: str | None) -> Node | None:
-    if schema is None:
+def _step(columns: Schema | None, *, is_timed: bool) -> Node | None:
+    if columns is None:
         return None
-    columns = Schema(tuple(column for column in schema if column.name != time))
     key, group = key_column(columns), group_column(columns)
     if key is None or group is None:
         return None
-    if time is not None and key.lower().endswith(("id", "key")):
+    if is_timed and key.lower().endswith(("id", "key")):
         return Node(id="latest", operator="deduplicate", parameters={"keys": [key], "keep": "last"})
     aggregates = [{"function": "COUNT", "name": "rows"}]
     return Node(id="counts", operator="aggregate", parameters={"group_by": [group], "aggregates": aggregates})

@@ -139,6 +139,10 @@ class Pipeline(_Document):
         """The edges out of a node, in the document's order."""
         return tuple(edge for edge in self.edges if edge.source == node_id)
 
+    def with_node(self, node: Node, other: Node) -> Pipeline:
+        """The pipeline with another node in the place of one."""
+        return self.model_copy(update={"nodes": tuple(other if each is node else each for each in self.nodes)})
+
     def part(self, nodes: Collection[str]) -> Pipeline:
         """The pipeline of these nodes alone."""
         return self.model_copy(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -10,6 +11,8 @@ from playwright.sync_api import expect
 from tests.browser.canvas_page import (
     RUN_TIMEOUT_MS,
     add,
+    at_rest,
+    box,
     connect,
     drag,
     drop,
@@ -111,6 +114,28 @@ def test_a_key_keeps_its_name_when_another_input_has_it_with_another_type(open_p
     node(page, "latest").click()
     expect(chosen).to_contain_text("id · STRING")
     expect(chosen).not_to_contain_text("BIGINT")
+
+
+def test_a_file_that_is_dropped_in_a_form_gets_a_name_types_and_an_event_time(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    page = open_draft(open_page, "empty5")
+    add(page, "csv")
+    rows = [f"{at},{at / 10},2025-03-14 10:00:{at:02}" for at in range(30)]
+    (tmp_path / "orders.csv").write_text("\n".join(["order_id,amount,placed", *rows]))
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(tmp_path / "orders.csv")
+    expect(node(page, "orders")).to_be_visible()
+    expect(box(page, "Name of the node")).to_have_value("orders")
+    expect(page.get_by_role("checkbox", name="placed is the event time")).to_be_checked()
+    expect(page.get_by_role("combobox", name="Type of amount")).to_have_value("DOUBLE")
+    at_rest(page)
+    # Another file, whose columns have other types: nothing of the first one is taken for a choice.
+    (tmp_path / "more.csv").write_text("\n".join(["order_id,amount,placed", *(row.replace("0.", "x") for row in rows)]))
+    page.get_by_text("Use another file").click()
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(tmp_path / "more.csv")
+    expect(page.get_by_role("combobox", name="Type of amount")).to_have_value("STRING")
+    expect(page.get_by_text("Such rows are rejected")).to_have_count(0)
+    expect(box(page, "Name of the node")).to_have_value("orders")
 
 
 def test_hovering_explains_an_edge_and_a_node(open_page: OpenPage) -> None:

@@ -202,14 +202,23 @@ def duplicate_node(pipeline: Pipeline, node_id: str) -> tuple[Pipeline, str]:
     return pipeline.model_copy(update={"nodes": nodes, "edges": (*pipeline.edges, *edges)}), twin.id
 
 
+def with_source(pipeline: Pipeline, node: Node, made: Node) -> tuple[Pipeline, str]:
+    """Give a source the parameters of a node that was made for its file, and its name, if it has none of its own."""
+    changed = node.with_parameters({**node.parameters, **made.parameters})
+    pipeline = pipeline.with_node(node, changed)
+    if re.sub(r"_\d+$", "", node.id) != node.operator:
+        return pipeline, node.id
+    name = free_node_id(pipeline, made.id)
+    return rename_node(pipeline, node.id, name), name
+
+
 def set_parameter(pipeline: Pipeline, node_id: str, name: str, value: object) -> Pipeline:
     """Set a parameter as it was typed; ABSENT removes it, so that the default applies."""
     node = pipeline.node(node_id)
     parameters = {key: kept for key, kept in node.parameters.items() if key != name}
     if value is not ABSENT:
         parameters = {**node.parameters, name: value}
-    changed = node.with_parameters(parameters)
-    return pipeline.model_copy(update={"nodes": tuple(changed if each is node else each for each in pipeline.nodes)})
+    return pipeline.with_node(node, node.with_parameters(parameters))
 
 
 def with_value(container: Any, path: Sequence[str | int], value: object) -> Any:

@@ -83,8 +83,7 @@ def joined(pipeline: Pipeline, source: str, node_id: str, port: str, source_port
     if cls is None or node.parameters != suggested(cls, input_schemas(pipeline, node_id, checked(pipeline))):
         return filled(grown, node_id)
     bare = node.with_parameters({})
-    emptied = grown.model_copy(update={"nodes": tuple(bare if each is node else each for each in grown.nodes)})
-    return suggested_for(emptied, node_id)
+    return suggested_for(grown.with_node(node, bare), node_id)
 
 
 def suggested_for(pipeline: Pipeline, node_id: str) -> Pipeline:
@@ -212,8 +211,7 @@ def _take_over_windows(pipeline: Pipeline, node: Node, verdict: Check) -> Iterat
     lengths = {"kind", "windows", "offset_ms", *chain.from_iterable(LENGTHS.values())}
     kept = {name: value for name, value in node.parameters.items() if name not in lengths}
     taken = node.with_parameters({**kept, **windows})
-    nodes = tuple(taken if each is node else each for each in pipeline.nodes)
-    yield Fix("Use the windows of its input", pipeline.model_copy(update={"nodes": nodes}))
+    yield Fix("Use the windows of its input", pipeline.with_node(node, taken))
 
 
 def _declare_time(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
@@ -288,8 +286,7 @@ def _replace(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
         return
     for other in operator.alternatives(known):
         replaced = node.model_copy(update={"operator": other.operator}).with_parameters(other.parameters)
-        nodes = tuple(replaced if each is node else each for each in pipeline.nodes)
-        yield Fix(other.label, pipeline.model_copy(update={"nodes": nodes}))
+        yield Fix(other.label, pipeline.with_node(node, replaced))
 
 
 def _choose(pipeline: Pipeline, node: Node) -> Iterator[Fix]:

@@ -21,8 +21,7 @@ def with_column_renamed(pipeline: Pipeline, node_id: str, old: str, new: str) ->
     cls = operator_class(node.operator)
     if cls is None:
         return pipeline
-    renamed = _renamed_node(node, cls, old, new)
-    return pipeline.model_copy(update={"nodes": tuple(renamed if each is node else each for each in pipeline.nodes)})
+    return pipeline.with_node(node, _renamed_node(node, cls, old, new))
 
 
 def _renamed_node(node: Node, cls: type[BaseModel], old: str, new: str) -> Node:

@@ -8,11 +8,12 @@ from pathlib import Path
 import streamlit as st
 
 from engine.errors import PipelineError, SourceError
+from engine.examples.from_file import source_of
 from engine.reading.files.input_files import local_place
 from engine.reading.files.named_folders import may_be_read
 from engine.reading.files.pasted import pasted
 from engine.registry import sources
-from ui.builder.editing import ABSENT
+from ui.builder.editing import ABSENT, with_source
 from ui.builder.importing import open_imported, script_in
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field
@@ -43,7 +44,7 @@ def file_field(field: Field, form: FormContext) -> None:
         if dropped is not None and (script := script_in(dropped.getvalue(), dropped.name)) is not None:
             open_imported(script)
         elif dropped is not None:
-            form.write((*form.path, field.name), keep(dropped, dropped.name, workspace.folder()), redraw=True)
+            _read(keep(dropped, dropped.name, workspace.folder()), field, form)
 
     with st.expander("Use another file" if value else "Drop a file", expanded=not value):
         st.file_uploader(
@@ -53,6 +54,18 @@ def file_field(field: Field, form: FormContext) -> None:
             _paste(field, form)
     if value and (lines := _beginning(str(value), form)):
         st.code("\n".join(lines), language=None)
+
+
+def _read(path: str, field: Field, form: FormContext) -> None:
+    """Read a kept file. A source that had none gets types, event time and a name, as in a first pipeline."""
+    drafting, cls = form.drafting, sources()[form.node.operator]
+    node = drafting.pipeline.node(form.node.id)
+    if node.parameters.get(field.name) or Path(path).suffix.lower() not in cls.opens:
+        form.write((*form.path, field.name), path, redraw=True)
+        return
+    document, name = with_source(drafting.pipeline, node, source_of(path, workspace.folder()))
+    drafting.edit(document)
+    drafting.selection = name
 
 
 def _takes_text(form: FormContext) -> bool:
@@ -81,9 +94,7 @@ def _paste(field: Field, form: FormContext) -> None:
         if Path(name).suffix not in source.opens:
             message = f"These rows look like {Path(name).suffix[1:]}, which the source {source.title} does not read."
             raise PipelineError(message, form.node.id, field.name)
-        path = keep(io.BytesIO(content), name, workspace.folder())
-        for parameter, value in source.parameters_for(path, content.decode().partition("\n")[0]).items():
-            form.write((*form.path, parameter), value, redraw=True)
+        _read(keep(io.BytesIO(content), name, workspace.folder()), field, form)
 
     st.button(
         "Use these rows", key=form.key(f"{field.name}.pasted"), icon=":material/content_paste:", on_click=guarded(take)

@@ -6,7 +6,6 @@ Below the columns, the first rows are shown as they are parsed, and the rows tha
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -102,8 +101,8 @@ def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, prop
 
 def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> None:
     shown = in_flink(chosen) if isinstance(chosen, str) else _AS_FOUND
-    key = _key(form, f"types.{at}", column.name)
     own_type = column.type.flink
+    key = form.key(f"types.{at}", (column.name, own_type))
     others = [each for each in _TYPES if each != own_type]
     options = [_AS_FOUND, *others, *([shown] if shown not in ("", *others) else [])]
 
@@ -131,7 +130,7 @@ def _tick(form: FormContext, at: int, column: ColumnProfile, chosen: object, pro
     )
     output = form.output.column(column.name) if form.output is not None and column.name in form.output else None
     can_be = is_time or proposal is not None or (output is not None and _can_be_time(output.type))
-    key = _key(form, f"event_time.{at}", column.name)
+    key = form.key(f"event_time.{at}", (column.name,))
 
     def take(ticked: Any) -> None:
         if form.is_current(key):
@@ -262,8 +261,3 @@ def _parsed(
     except ValidationError:
         return None
     return parsed_rows(source, schema, node, folder)
-
-
-def _key(form: FormContext, place: str, name: str) -> str:
-    """A widget's key, which differs per column. The name is hashed, because it may have any characters."""
-    return form.key(f"{place}.{zlib.crc32(name.encode()):x}")
