@@ -2,11 +2,15 @@
 
 Spark ends a worker after a minute without work, and the next run forks new ones. Each would import these packages
 again, which takes 0.6 CPU seconds, and another 0.6 for its first compiled rule.
+
+A worker collects garbage after each task. It leaves alone what is frozen here: to look at the 150,000 objects of these
+packages took 85 ms of CPU per task.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 
 # Set before numpy is imported: no thread may be running when this process forks.
@@ -27,4 +31,6 @@ with contextlib.suppress(ImportError, OSError):
     cpu_target.target_context.refresh()
 
 if __name__ == "__main__":
+    gc.collect()
+    gc.freeze()
     manager()
