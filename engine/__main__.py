@@ -2,6 +2,7 @@
 
     python -m engine run PIPELINE [--engine local[2]] [--epochs N] [--edge NODE] [--format table|jsonl] [--store FILE]
                                   [--check [spark|flink]] [--allow-python]
+    python -m engine run --store FILE [--keep-edges NODE,NODE] [--keep-keys N] PIPELINE ...
     python -m engine run --live PIPELINE [--interval TIME] [--records N] ...
     python -m engine resume RUN [--end] [--store FILE] ...
     python -m engine record RUN [--store FILE]
@@ -34,6 +35,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +61,7 @@ from engine.errors import (
 )
 from engine.expressions.analyzer import TypeRules
 from engine.flink.environment import home_beside
+from engine.model.options import KEEP_EDGES, KEEP_KEYS, check_options
 from engine.model.pipeline import Pipeline
 from engine.pipeline_files import Job, job_in
 from engine.planner import Plan, plan
@@ -84,6 +87,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     check = "compare the result with Spark's own batch answer (the default), or with Flink's changelog"
     running.add_argument("--check", choices=CHECKS, help=check)
     running.add_argument("--live", action="store_true", help="keep reading the sources until Ctrl-C")
+    running.add_argument(
+        "--keep-edges",
+        metavar="NODE,NODE",
+        help="keep only the records of these outputs (NODE or NODE.late) in the store",
+    )
+    running.add_argument(
+        "--keep-keys", type=count, metavar="N", help="keep the records of one key in N, by a hash of the key"
+    )
     resuming = commands.add_parser("resume", help="continue a live run that was stopped or killed")
     resuming.add_argument("run", type=count, metavar="RUN", help="the number of the run in the store")
     resuming.add_argument("--end", action="store_true", help="read what is there, then end the sources")
@@ -212,7 +223,7 @@ def _run(args: argparse.Namespace) -> int:
     # The store is opened first: a lock by another process is reported at once, while Spark takes seconds to start.
     with scratch("web") as web, fetching(web), _opened(args.store) as store:
         with _asking():
-            job = _job(args)
+            job = _keeping(args, _job(args))
         if _status(job) and not job.sinks and args.edge is None:
             return _status(job)
         if args.live:
@@ -237,6 +248,14 @@ def _run(args: argparse.Namespace) -> int:
             if store is not None and kept is not None and store.runs.get(created.run_id).goes_on:
                 kept.fail(RunCancelled().sentence, cancelled=True)
             raise
+
+
+def _keeping(args: argparse.Namespace, job: Job) -> Job:
+    """The job with what it is told to keep. Raises PipelineError."""
+    told = {KEEP_EDGES.name: args.keep_edges, KEEP_KEYS.name: args.keep_keys}
+    options = {name: str(value) for name, value in told.items() if value is not None}
+    check_options(options)
+    return replace(job, pipeline=job.pipeline.model_copy(update={"options": {**job.pipeline.options, **options}}))
 
 
 def _resume(args: argparse.Namespace) -> int:

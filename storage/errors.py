@@ -18,6 +18,7 @@
     ├── EpochRefused                an epoch that cannot follow the stored ones
     ├── ExportFailed                the file to download could not be written
     ├── NothingToRecord             a run whose sources have emitted nothing
+    ├── RecordsNotKept              the run keeps only a part of the records that something needs
     ├── RecordingFailed             the files of a recording could not be written
     └── QueryError                  a person's own SQL
         ├── QueryRefused            it is no query, or reads something outside the store
@@ -34,6 +35,7 @@ from pathlib import Path
 
 from engine.contract.recorder import RecorderError
 from engine.errors import available, shortened, shown, unknown_name
+from engine.model.options import KEEP_EDGES, KEEP_KEYS
 
 
 def printable(path: Path) -> str:
@@ -214,6 +216,18 @@ class NothingToRecord(StoreError):
     def __init__(self, run_id: int) -> None:
         self.run_id = run_id
         super().__init__(f"run {run_id} has no records yet: its first epoch is not complete.")
+
+
+class RecordsNotKept(StoreError):
+    """A run has kept only a part of the records that something needs. outputs: the names of these edges."""
+
+    def __init__(self, run_id: int, outputs: Sequence[str]) -> None:
+        self.run_id = run_id
+        self.outputs = tuple(outputs)
+        super().__init__(
+            f"run {run_id} has not kept all records of {', '.join(outputs)}. Clear {KEEP_EDGES.title!r}, set "
+            f"{KEEP_KEYS.title!r} to 1 in the pipeline's options, and run it again."
+        )
 
 
 class RecordingFailed(StoreError):

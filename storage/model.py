@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, Final, Generic, TypeVar
 
 from engine.contract.explanation import PlanExplanation
+from engine.contract.recorder import ALL, Share
 from engine.model.changelog import RowKind
 from engine.model.zones import zone_named
 from storage.database.run_tables import RunTables
@@ -179,7 +180,10 @@ class StoredView:
 
 @dataclass(frozen=True)
 class Edge:
-    """One output of a node: a table or a view. table: its name inside the run's schema. kept_from: as in `Run`."""
+    """One output of a node: a table or a view. table: its name inside the run's schema. kept_from: as in `Run`.
+
+    share: what the run keeps of its records. left_out: how many records it does not keep.
+    """
 
     run_id: int
     node: str
@@ -194,6 +198,8 @@ class Edge:
     counts: Mapping[RowKind, int] = field(default_factory=dict)
     view: StoredView | None = None
     kept_from: int = 1
+    share: Share = ALL
+    left_out: int = 0
 
     @property
     def name(self) -> str:
@@ -221,8 +227,13 @@ class Edge:
 
     @property
     def total(self) -> int:
-        """The number of records of all kinds."""
+        """The number of records of all kinds that are kept."""
         return sum(self.counts.values())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its records are kept."""
+        return self.kept_from == 1 and self.share == ALL
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -239,7 +250,7 @@ class Edge:
 class NodeCounters:
     """The records in and out of a node so far. records_in is None for a source.
 
-    dropped, used: the records that were late for it, without and with an effect.
+    dropped, used: the records that were late for it, without and with an effect. counts: of the records that are kept.
     """
 
     node: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from engine.contract.explanation import PlanExplanation
 from engine.model.schema import Schema
@@ -34,13 +34,29 @@ class EdgeView:
 
 
 @dataclass(frozen=True)
+class Share:
+    """The records of an edge that are kept: all, none, or those of some keys.
+
+    one_in: those of one key in so many, chosen by a hash of the columns `by`; 1: all of them, 0: none.
+    """
+
+    one_in: int = 1
+    by: tuple[str, ...] = ()
+
+
+ALL: Final = Share()
+NONE: Final = Share(0)
+
+
+@dataclass(frozen=True)
 class EdgeInfo:
     """A recorder's information about a node's output before the first record: one table per edge.
 
     node: its id. port: the output port, "out" except for second outputs. operator: its name. role: "source",
     "operator" or "sink". upsert_key: the columns that identify a row of the table that the changelog
     describes, or () if only the whole row does. mode: the changelog mode, `[I,UB,UA]`. watermark_delay_ms:
-    for a source, its watermark delay, else None. view: set if its records are those of another edge.
+    for a source, its watermark delay, else None. view: set if its records are those of another edge. share: what is
+    kept of its records; that of a view is the one of the other edge, in its own columns.
     """
 
     node: str
@@ -52,6 +68,7 @@ class EdgeInfo:
     upsert_key: tuple[str, ...] = ()
     watermark_delay_ms: int | None = None
     view: EdgeView | None = None
+    share: Share = ALL
 
 
 @dataclass(frozen=True)

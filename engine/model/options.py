@@ -40,6 +40,8 @@ class ValueKind(Enum):
     PHASES = "AUTO, ONE_PHASE or TWO_PHASE"
     CLOCK = "AUTO, EVENT_TIME, ARRIVAL_COLUMN or NONE"
     ZONE = "a time zone such as UTC, Europe/Berlin or GMT+02:00"
+    OUTPUTS = "names of nodes, or NODE.PORT, separated by commas; empty for all"
+    ONE_IN = "a number from 1 (all keys) to 1000000"
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,22 @@ RETRACTION: Final = Option(
     ValueKind.SWITCH,
     "true",
 )
+KEEP_EDGES: Final = Option(
+    "changelog-studio.keep.edges",
+    "Keep only the records of",
+    "The outputs whose records a run keeps in the store; empty: all. Nothing else changes: all nodes run, and their "
+    "counts, watermarks and late records are kept. Pages that need other records say so. Not an option of Flink.",
+    ValueKind.OUTPUTS,
+    "",
+)
+KEEP_KEYS: Final = Option(
+    "changelog-studio.keep.keys",
+    "Keep one key in",
+    "1: the records of all keys are kept. 100: all records of one key in a hundred, chosen by a hash of the key, so "
+    "that what became of such a key is there from its source to the result. Not an option of Flink.",
+    ValueKind.ONE_IN,
+    "1",
+)
 OPTIONS: Final = {
     option.name: option
     for option in (
@@ -166,6 +184,8 @@ OPTIONS: Final = {
         CLEAN_UP,
         IDLE_TIMEOUT,
         RETRACTION,
+        KEEP_EDGES,
+        KEEP_KEYS,
     )
 }
 # By name, the values that match the studio's behaviour. Any other would change results, which is not supported.
@@ -314,6 +334,21 @@ def goes_by_arrival(options: Mapping[str, str]) -> bool:
     return _text(options, CLOCK) == "arrival_column"
 
 
+def kept_outputs(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of the outputs whose records are kept; () for all."""
+    return tuple(name.strip() for name in options.get(KEEP_EDGES.name, "").split(",") if name.strip())
+
+
+def one_key_in(options: Mapping[str, str]) -> int:
+    """The records of one key in so many are kept; 1 for all."""
+    return int(_text(options, KEEP_KEYS))
+
+
+def keeps_less(options: Mapping[str, str]) -> bool:
+    """Whether a run does not keep all records."""
+    return bool(kept_outputs(options)) or one_key_in(options) > 1
+
+
 def is_one_phase(options: Mapping[str, str]) -> bool:
     """Whether aggregation must not fold records before it counts them."""
     return _text(options, PHASES) == "one_phase"
@@ -336,7 +371,9 @@ def _is_right(value: ValueKind, text: str) -> bool:
             return text in ("auto", "one_phase", "two_phase")
         case ValueKind.CLOCK:
             return text in ("auto", "event_time", "arrival_column", "none")
-        case ValueKind.ZONE:
+        case ValueKind.ONE_IN:
+            return re.fullmatch(r"[1-9]\d{0,5}|1000000", text) is not None
+        case ValueKind.ZONE | ValueKind.OUTPUTS:
             return True
 
 

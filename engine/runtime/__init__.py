@@ -51,6 +51,7 @@ from engine.runtime.arrivals.ingest import EpochEvents, Ingested, ingest
 from engine.runtime.arrivals.intake import given_of, take_in
 from engine.runtime.arrivals.live import LiveEvents
 from engine.runtime.arrivals.units import BYTES, Unit
+from engine.runtime.edges.shares import shares_of
 from engine.runtime.edges.views import views_of
 from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
@@ -286,8 +287,11 @@ def _run_epoch(
 
 
 def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]) -> RunPlan:
-    """The description of a run for a recorder, before the first epoch. views: of `engine.runtime.edges.views`."""
-    edges = []
+    """The description of a run for a recorder, before the first epoch. views: of `engine.runtime.edges.views`.
+
+    Raises PipelineError if it is to keep an output that does not exist.
+    """
+    edges, shares = [], shares_of(plan, views)
     for node in plan.nodes:
         source = node.operator
         edges.append(
@@ -303,10 +307,13 @@ def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]
                 if isinstance(source, Source) and node.schema.event_time is not None
                 else None,
                 view=views.get((node.id, OUT)),
+                share=shares[node.id, OUT],
             )
         )
         edges += [
-            EdgeInfo(node.id, port, source.operator, node.role, derived.schema, str(APPEND))
+            EdgeInfo(
+                node.id, port, source.operator, node.role, derived.schema, str(APPEND), share=shares[node.id, port]
+            )
             for port, derived in node.second.items()
         ]
     return RunPlan(plan.pipeline.to_json(), tuple(edges), explanation(plan), epochs)

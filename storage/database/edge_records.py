@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from engine.contract.frames import KIND, SEQ, STEP
+from engine.contract.recorder import ALL
 from engine.model.changelog import RowKind
 from storage.database.connection import Database
 from storage.database.sql import blob, identifier, literal
+from storage.errors import RecordsNotKept
 from storage.model import Edge, EdgeColumn, Record, StoredView, Values
 
 _KIND: Final = " ".join(f"WHEN '{kind.symbol}' THEN {kind.value}" for kind in RowKind)
@@ -29,6 +31,13 @@ def records_of(edge: Edge) -> str:
     if edge.view is None:
         return edge.tables.named(edge.table)
     return f"({view_query(edge, edge.view, 'rowid, seq')})"
+
+
+def require_records(edges: Iterable[Edge]) -> None:
+    """Raise RecordsNotKept if the run keeps only a share of the records of any of these edges."""
+    missing = [edge for edge in edges if edge.share != ALL]
+    if missing:
+        raise RecordsNotKept(missing[0].run_id, [edge.name for edge in missing])
 
 
 def stored_in(edge: Edge) -> str:

@@ -223,6 +223,14 @@ COMMENT ON COLUMN runs.composed IS
 # Open and ended lifetimes are apart since then. Those of stored runs are computed anew when somebody looks.
 OPEN_LIFETIMES: Final = "DELETE FROM run_lifetimes"
 
+SHARES: Final = """
+ALTER TABLE run_edges ADD COLUMN share VARCHAR;
+ALTER TABLE run_edges ADD COLUMN left_out BIGINT DEFAULT 0;
+COMMENT ON COLUMN run_edges.share IS
+    'What is kept of its records, as JSON: those of one key in one_in, by a hash of columns; 0: none. NULL: all.';
+COMMENT ON COLUMN run_edges.left_out IS 'The records that are not kept because of its share.';
+"""
+
 Step = str | Callable[[Cursor], None]
 """SQL, or a function where a step depends on what the store holds."""
 
@@ -241,6 +249,7 @@ MIGRATIONS: Final[tuple[tuple[int, str, Step], ...]] = (
     (12, "identities", IDENTITIES),
     (13, "dropped or used", tell_dropped_from_used),
     (14, "open lifetimes", OPEN_LIFETIMES),
+    (15, "shares", SHARES),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

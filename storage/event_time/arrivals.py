@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from engine.contract.recorder import ALL
 from engine.model.timeline import MAX_WATERMARK
 from storage.database.cache import RunCache
 from storage.database.connection import Database, Row
@@ -173,7 +174,11 @@ class Arrivals(OfAllRuns):
         edge = run.edge(source)
         table = records_of(edge)
         kept_from = run.entry.kept_from
-        if kept_from == 1:
+        if edge.share != ALL:
+            ordinal = self._database.count(
+                f"FROM {run.tables.events} WHERE source = ? AND seq <= ? AND NOT is_end", [source, seq]
+            )
+        elif kept_from == 1:
             ordinal = self._database.integer(f"SELECT rowid + 1 FROM {table} WHERE seq = ?", [seq])
         else:
             removed = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.model.timeline import Idle
-from storage.database.edge_records import ENGINE_POSITION, records_of, stored_value
+from storage.database.edge_records import ENGINE_POSITION, records_of, require_records, stored_value
 from storage.database.sql import identifier, literal
 from storage.event_time.watermarks import idle_of
 from storage.library.of_all_runs import OfAllRuns
@@ -31,8 +31,9 @@ class BatchChecks(OfAllRuns):
     """The batch checks of all runs. Every method raises UnknownRun."""
 
     def export(self, run_id: int, folder: Path) -> RunFiles:
-        """Write a run's output to files in a folder."""
+        """Write a run's output to files in a folder. Raises RecordsNotKept."""
         run = self._runs.stored(run_id)
+        require_records(run.edges)
         edges: dict[tuple[str, str], Path] = {}
         for place, edge in enumerate(run.edges):
             edges[edge.node, edge.port] = self._copy(_records(edge), folder / f"edge-{place}.parquet")

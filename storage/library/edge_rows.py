@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Final
 
+from engine.contract.recorder import ALL, Share
 from engine.model.changelog import RowKind
 from storage.database.connection import Cursor, Database, Row
 from storage.model import Edge, EdgeColumn, StoredView
@@ -14,7 +16,7 @@ from storage.model import Edge, EdgeColumn, StoredView
 # every question about a run begins with its edges.
 _EDGES: Final = """
 SELECT place, run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
-    inserts, updates_before, updates_after, deletes, shows, NULL::BIGINT AS kept_from
+    inserts, updates_before, updates_after, deletes, shows, share, left_out, NULL::BIGINT AS kept_from
 FROM run_edges WHERE run_id = $run
 UNION ALL BY NAME SELECT table_name, kept_from FROM run_edge_retention WHERE run_id = $run
 UNION ALL BY NAME SELECT kept_from FROM run_retention WHERE run_id = $run
@@ -39,6 +41,7 @@ def insert_edge(cursor: Cursor, place: int, edge: Edge) -> None:
         "upsert_key": json.dumps(list(edge.upsert_key), ensure_ascii=False),
         "watermark_delay_ms": edge.watermark_delay_ms,
         "shows": shows,
+        "share": None if edge.share == ALL else json.dumps(asdict(edge.share), ensure_ascii=False),
     }
     values = ", ".join(f"${name}" for name in row)
     cursor.execute(f"INSERT INTO run_edges ({', '.join(row)}) SELECT {values}", row)
@@ -64,7 +67,17 @@ def _edge(row: Row, kept_from: Mapping[str | None, int]) -> Edge:
     key = tuple(json.loads(row[8]))
     view = _view(row[14])
     first = max(1, kept_from.get(None, 1), kept_from.get(view.table if view else table, 1))
-    return Edge(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, view, first)
+    share, left_out = _share(row[15]), int(row[16] or 0)
+    return Edge(
+        run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, view, first, share, left_out
+    )
+
+
+def _share(text: str | None) -> Share:
+    if text is None:
+        return ALL
+    share = json.loads(text)
+    return Share(share["one_in"], tuple(share["by"]))
 
 
 def _view(text: str | None) -> StoredView | None:

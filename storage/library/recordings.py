@@ -16,7 +16,7 @@ from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERM
 from engine.model.timeline import MAX_WATERMARK, Idle
 from engine.reading.recorded import METADATA, REJECTED, About, about
 from storage.database.connection import Cursor
-from storage.database.edge_records import records_of, stored_value
+from storage.database.edge_records import records_of, require_records, stored_value
 from storage.database.sql import identifier, literal
 from storage.errors import NothingToRecord, RecordingFailed, StoreWriteFailed
 from storage.event_time.recorded_clock import steps_of
@@ -32,9 +32,10 @@ class Recordings(OfAllRuns):
     def write(self, run_id: int) -> Mapping[str, Path]:
         """Record a run's sources so far, unless these files exist. Returns the files by source.
 
-        Raises UnknownRun, NothingToRecord, RecordingFailed.
+        Raises UnknownRun, RecordsNotKept, NothingToRecord, RecordingFailed.
         """
         run = self._runs.stored(run_id)
+        require_records(run.sources)
         try:
             # One transaction: it does not see epochs that are committed meanwhile, nor their rejected rows.
             with self._database.transaction() as cursor:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from engine.contract.frames import KIND as FILE_KIND
 from engine.contract.frames import SEQ, STEP
@@ -24,27 +24,37 @@ from storage.model import Edge, EdgeColumn
 
 Counts = Mapping[RowKind, int]
 
+
+class Loaded(NamedTuple):
+    """The records that were stored, by kind, {} without any, and the number of those that the edge does not keep."""
+
+    counts: Counts = {}
+    left_out: int = 0
+
+
 # The names of a file's folders must not be read as columns.
 PARQUET: Final = "hive_partitioning = false"
-_PLACED: Final = f"read_parquet($files, {PARQUET})"
+_FILES: Final = f"read_parquet($files, {PARQUET})"
 # With more distinct steps than this, records are sorted by the step itself, not by its rank.
 _FEW_STEPS: Final = 32
 _SAMPLE: Final = 100_000
 # The most files that one statement reads: it opens all of them during planning.
 _AT_ONCE: Final = 64
+# Between the parts of a key whose hash decides whether its records are kept.
+_BETWEEN: Final = "chr(31)"
 # The most frequent first: a CASE tests in this order.
 _KINDS: Final = (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.INSERT, RowKind.DELETE)
 
 
-def load(cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> Counts:
-    """Append the files' records to the edge's table, and return their counts by kind; {} without records."""
+def load(cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> Loaded:
+    """Append to the edge's table those of the files' records that it keeps."""
     # A source's edge has numbered files only, any other edge none.
     numbered = consecutive((file, file.first_seq) for file in files if file.first_seq is not None)
     if numbered:
         return _load_numbered(cursor, edge, numbered)
     in_order = sorted(files, key=lambda file: file.low)
     is_sorted = all(file.is_rising for file in files) and all(a.high < b.low for a, b in pairwise(in_order))
-    return _load_placed(cursor, edge, [file.path for file in in_order], is_sorted=is_sorted) if files else {}
+    return _load_placed(cursor, edge, [file.path for file in in_order], is_sorted=is_sorted) if files else Loaded()
 
 
 File = TypeVar("File", EdgeFile, ClockFile)
@@ -113,14 +123,29 @@ def columns_of(cursor: Cursor, file: str) -> set[str]:
     return {str(row[0]) for row in rows}
 
 
-def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[EdgeFile]]) -> Counts:
+def is_kept(edge: Edge) -> str:
+    """The SQL condition on the records of an edge's files that it keeps: the same keys in every run and on any machine.
+
+    One hash of texts for all types: joined edges may have the same key as INT and as BIGINT.
+    """
+    if not edge.share.by:
+        return "true" if edge.share.one_in else "false"
+    columns = {column.name: column for column in edge.columns}
+    parts = (f"coalesce(CAST({_stored(columns[name])} AS VARCHAR), '')" for name in edge.share.by)
+    return f"md5_number_lower({f' || {_BETWEEN} || '.join(parts)}) % {edge.share.one_in} = 0"
+
+
+def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[EdgeFile]]) -> Loaded:
     """Load a source's records. They are stored in order, so nothing is sorted."""
-    table = edge.tables.named(edge.table)
+    table, kept = edge.tables.named(edge.table), is_kept(edge)
     has_kinds = FILE_KIND in columns_of(cursor, files[0].files[0].path)
     kind = _kind(FILE_KIND) if has_kinds else f"'{RowKind.INSERT.symbol}'::{KIND}"
-    counts = dict.fromkeys(RowKind, 0)
+    counts, records = dict.fromkeys(RowKind, 0), 0
     for part in files:
         of_part = f"FROM {part.relation} WHERE {part.condition}"
+        if kept != "true":
+            records += _count(cursor, of_part)
+            of_part = f"{of_part} AND {kept}"
         inserted = cursor.execute(
             f"INSERT INTO {table} SELECT {part.seq}, ''::BLOB, {kind}{_values(edge)} {of_part}"
         ).fetchone()
@@ -128,40 +153,49 @@ def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[Edg
             _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) {of_part} GROUP BY ALL").fetchall())
         else:
             counts[RowKind.INSERT] += int(inserted[0]) if inserted else 0
-    return counts if any(counts.values()) else {}
+    stored = sum(counts.values())
+    return Loaded(counts if stored else {}, max(records - stored, 0))
 
 
-def _load_placed(cursor: Cursor, edge: Edge, files: Sequence[str], *, is_sorted: bool) -> Counts:
+def _load_placed(cursor: Cursor, edge: Edge, files: Sequence[str], *, is_sorted: bool) -> Loaded:
     """Load an operator's records. Unless their files follow each other in order, they are sorted by position."""
     parameters: dict[str, object] = {"files": files}
+    kept = is_kept(edge)
+    placed = _FILES if kept == "true" else f"(FROM {_FILES} WHERE {kept})"
+    records = 0 if kept == "true" else _count(cursor, f"FROM {_FILES}", parameters)
     # If there are many steps, a sample shows it without a scan of all records. Most epochs are not larger than it: then
     # it also counts them.
     most = _FEW_STEPS * len(RowKind)
     groups = cursor.execute(
-        f"SELECT {STEP}, {FILE_KIND}, count(*) FROM (SELECT {STEP}, {FILE_KIND} FROM {_PLACED} LIMIT {_SAMPLE}) "
+        f"SELECT {STEP}, {FILE_KIND}, count(*) FROM (SELECT {STEP}, {FILE_KIND} FROM {placed} LIMIT {_SAMPLE}) "
         f"GROUP BY ALL LIMIT {most + 1}",
         parameters,
     ).fetchall()
     if not groups:
-        return {}
+        return Loaded(left_out=records)
     is_all = len(groups) <= most and sum(records for _, _, records in groups) < _SAMPLE
     steps = {bytes(step) for step, _, _ in groups}
     if not is_all and not is_sorted and len(steps) <= _FEW_STEPS:
-        distinct = f"SELECT DISTINCT {STEP} FROM {_PLACED} LIMIT {_FEW_STEPS + 1}"
+        distinct = f"SELECT DISTINCT {STEP} FROM {placed} LIMIT {_FEW_STEPS + 1}"
         steps = {bytes(step) for (step,) in cursor.execute(distinct, parameters).fetchall()}
-    rows = f"SELECT {SEQ}, {STEP}, {_kind(FILE_KIND)}{_values(edge)} FROM {_PLACED}"
+    rows = f"SELECT {SEQ}, {STEP}, {_kind(FILE_KIND)}{_values(edge)} FROM {placed}"
     if not is_sorted:
-        rows = f"{rows} ORDER BY {SEQ}, {STEP}" if len(steps) > _FEW_STEPS else _packed(edge, sorted(steps))
+        rows = f"{rows} ORDER BY {SEQ}, {STEP}" if len(steps) > _FEW_STEPS else _packed(edge, placed, sorted(steps))
     cursor.execute(f"INSERT INTO {edge.tables.named(edge.table)} {rows}", parameters)
     counts = dict.fromkeys(RowKind, 0)
     if is_all:
         _add(counts, [(kind, records) for _, kind, records in groups])
     else:
-        _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) FROM {_PLACED} GROUP BY ALL", parameters).fetchall())
-    return counts
+        _add(counts, cursor.execute(f"SELECT {FILE_KIND}, count(*) FROM {placed} GROUP BY ALL", parameters).fetchall())
+    return Loaded(counts, max(records - sum(counts.values()), 0))
 
 
-def _packed(edge: Edge, steps: Sequence[bytes]) -> str:
+def _count(cursor: Cursor, rows: str, parameters: dict[str, object] | None = None) -> int:
+    found = cursor.execute(f"SELECT count(*) {rows}", parameters).fetchone()
+    return int(found[0]) if found else 0
+
+
+def _packed(edge: Edge, placed: str, steps: Sequence[bytes]) -> str:
     """The records in order, sorted by one number: seq, then the step's rank, then the kind."""
     bits = len(steps).bit_length()
     ranked = ", ".join(map(blob, steps))
@@ -173,7 +207,7 @@ def _packed(edge: Edge, steps: Sequence[bytes]) -> str:
     values = "".join(f", {name}" for name in names)
     return (
         f"SELECT place >> {bits + 2}, {step}, {_kind('place & 3')}{_values(edge)} "
-        f"FROM (SELECT {packed} AS place{values} FROM {_PLACED} ORDER BY place)"
+        f"FROM (SELECT {packed} AS place{values} FROM {placed} ORDER BY place)"
     )
 
 

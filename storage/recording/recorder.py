@@ -26,7 +26,7 @@ from storage.library.edge_rows import insert_edge, read_edges
 from storage.library.runs import Runs
 from storage.model import Edge, StoredView
 from storage.recording import held_state, lifetimes
-from storage.recording.edge_files import Counts, load
+from storage.recording.edge_files import Loaded, load
 from storage.recording.event_rows import append_events, parquet_files
 from storage.recording.open_epoch import OpenEpoch
 
@@ -171,12 +171,13 @@ class Recording:
         if output.now is not None:
             append_clock(cursor, self._tables, output.now)
         for edge in loading.edges:
-            if counts := loading.counts_of(edge):
+            counts, left_out = loading.loaded(edge)
+            if counts or left_out:
                 cursor.execute(
                     "UPDATE run_edges SET inserts = inserts + ?, updates_before = updates_before + ?, "
-                    "updates_after = updates_after + ?, deletes = deletes + ? "
+                    "updates_after = updates_after + ?, deletes = deletes + ?, left_out = left_out + ? "
                     "WHERE run_id = ? AND node = ? AND port = ?",
-                    [*(counts[kind] for kind in RowKind), self.run_id, edge.node, edge.port],
+                    [*(counts.get(kind, 0) for kind in RowKind), left_out, self.run_id, edge.node, edge.port],
                 )
         cursor.execute(
             "INSERT INTO run_epochs (run_id, epoch, last_seq, decision) VALUES (?, ?, ?, ?)",
@@ -248,7 +249,7 @@ class _Loading:
         self.transaction = OpenEpoch(database, epoch)
         self._by_place = {(edge.node, edge.port): edge for edge in edges if edge.view is None}
         self._taken: set[Output] = set()
-        self._counts: dict[str, Counts] = {}
+        self._loaded: dict[str, Loaded] = {}
 
     def load(self, place: Output, files: Sequence[EdgeFile]) -> None:
         """Load an edge in the background, unless it is already loaded."""
@@ -257,13 +258,13 @@ class _Loading:
             self._taken.add(place)
             self.transaction.do(lambda cursor: self._load(cursor, edge, files))
 
-    def counts_of(self, edge: Edge) -> Counts:
-        """The epoch's records of an edge by kind, {} without records. A view has those of its table."""
-        return self._counts.get(edge.view.table if edge.view else edge.table, {})
+    def loaded(self, edge: Edge) -> Loaded:
+        """The epoch's records of an edge. A view has those of its table."""
+        return self._loaded.get(edge.view.table if edge.view else edge.table, Loaded())
 
     def _load(self, cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> None:
-        counts = self._counts[edge.table] = load(cursor, edge, files)
-        if not counts or not edge.total:
+        loaded = self._loaded[edge.table] = load(cursor, edge, files)
+        if not loaded.counts or not edge.total:
             return
         table = edge.tables.named(edge.table)
         last = cursor.execute(f"SELECT seq, step FROM {table} WHERE rowid = ?", [edge.total - 1]).fetchone()
@@ -299,6 +300,7 @@ def _edges(run_id: int, infos: Sequence[EdgeInfo], zone: str | None) -> list[Edg
             columns=stored_columns(info.schema, zone),
             upsert_key=info.upsert_key,
             watermark_delay_ms=info.watermark_delay_ms,
+            share=info.share,
         )
         if info.view is not None:
             edge = replace(edge, view=_view(edge, info.view, edges[info.view.node, info.view.port]))
@@ -317,4 +319,4 @@ def _view(edge: Edge, view: EdgeView, base: Edge) -> StoredView:
 
 
 def _shape(edge: Edge) -> tuple[object, ...]:
-    return (edge.table, edge.port, edge.mode, edge.columns, edge.upsert_key, edge.view)
+    return (edge.table, edge.port, edge.mode, edge.columns, edge.upsert_key, edge.view, edge.share)

@@ -210,6 +210,12 @@ def test_a_run_whose_process_is_gone_is_marked_and_can_be_taken_up_again(tmp_pat
         assert store.changelog.page(run.run_id, "node").total == 2
 
 
+def without_shares(client: duckdb.DuckDBPyConnection) -> None:
+    """The table of edges as studios made it that kept all records."""
+    for column in ("share", "left_out"):
+        client.execute(f"ALTER TABLE run_edges DROP COLUMN {column}")
+
+
 def _before_outcomes(client: duckdb.DuckDBPyConnection) -> None:
     """Make the store what it was before late records said whether they were dropped or used."""
     client.execute("DELETE FROM migrations WHERE number >= 13")
@@ -217,6 +223,7 @@ def _before_outcomes(client: duckdb.DuckDBPyConnection) -> None:
     client.execute("ALTER TABLE run_problems DROP COLUMN used")
     client.execute("ALTER TABLE run_problems RENAME COLUMN dropped TO late")
     client.execute("DROP TABLE run_late_records")
+    without_shares(client)
     for column in ("dropped", "used", "entry", "entries"):
         client.execute(f"ALTER TABLE run_1._late DROP COLUMN {column}")
     kinds = "ENUM('in time', 'out of order', 'late')"

@@ -190,3 +190,12 @@ def test_what_a_node_is_made_of_is_a_pipeline_of_its_own() -> None:
     assert ancestors(joined, "pairs") == joined
     alone = ancestors(joined, "orders")
     assert ([node.id for node in alone.nodes], alone.edges) == (["orders"], ())
+
+
+def test_the_outputs_that_are_kept_follow_their_nodes() -> None:
+    nodes = [{"id": name, "operator": "filter"} for name in ("a", "b")]
+    pipeline = Pipeline.model_validate({"nodes": nodes, "options": {"changelog-studio.keep.edges": "a, b.late, b"}})
+    renamed = rename_node(pipeline, "b", "c")
+    assert renamed.options == {"changelog-studio.keep.edges": "a, c.late, c"}
+    assert delete_node(renamed, "c").options == {"changelog-studio.keep.edges": "a"}
+    assert delete_node(delete_node(renamed, "c"), "a").options == {}

@@ -12,7 +12,7 @@ from typing import Any, Final
 from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.errors import PipelineError, UnknownOperator
-from engine.model.options import BUNDLE_SIZE, LATENCY, MINI_BATCH, Option
+from engine.model.options import BUNDLE_SIZE, KEEP_EDGES, LATENCY, MINI_BATCH, Option, kept_outputs
 from engine.model.pipeline import Arrival, Edge, Node, Pipeline, Place, free_node_id
 from engine.registry import lookup, operators, sources
 
@@ -55,6 +55,16 @@ def palette() -> Mapping[str, tuple[type[Operator] | type[Source], ...]]:
     roles = {"source": 0, "operator": 1, "sink": 2}
     ordered = sorted(groups.items(), key=lambda item: (roles.get(item[1][0].role, 1), item[0]))
     return {group: tuple(classes) for group, classes in ordered}
+
+
+def outputs_of(pipeline: Pipeline) -> list[str]:
+    """The names of all outputs: the nodes, and NODE.PORT for second outputs."""
+    names = []
+    for node in pipeline.nodes:
+        cls = operator_class(node.operator)
+        ports = cls.output_ports(node.parameters) if cls is not None else (OUT,)
+        names += [node.id if port == OUT else f"{node.id}.{port}" for port in ports]
+    return names
 
 
 def free_port(pipeline: Pipeline, node: Node) -> str | None:
@@ -166,7 +176,15 @@ def rename_node(pipeline: Pipeline, old: str, new: str) -> Pipeline:
     order = tuple(named(name) for name in pipeline.arrival.order)
     arrival = pipeline.arrival.model_copy(update={"order": order})
     story = pipeline.story.renamed(old, new) if pipeline.story is not None else None
-    return pipeline.model_copy(update={"nodes": nodes, "edges": edges, "arrival": arrival, "story": story})
+    changed = pipeline.model_copy(update={"nodes": nodes, "edges": edges, "arrival": arrival, "story": story})
+    return _keeping(changed, old, new)
+
+
+def _keeping(pipeline: Pipeline, old: str, new: str | None) -> Pipeline:
+    """Name a node anew among the outputs whose records are kept, or leave it out."""
+    parts = [name.partition(".") for name in kept_outputs(pipeline.options)]
+    names = ["".join((new if node == old and new else node, *port)) for node, *port in parts if node != old or new]
+    return set_option(pipeline, KEEP_EDGES, ", ".join(names)) if parts else pipeline
 
 
 def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
@@ -189,7 +207,8 @@ def delete_node(pipeline: Pipeline, node_id: str) -> Pipeline:
     nodes = tuple(node for node in pipeline.nodes if node.id != node_id)
     order = tuple(name for name in pipeline.arrival.order if name != node_id)
     arrival = pipeline.arrival.model_copy(update={"order": order})
-    return without_empty_groups(pipeline.model_copy(update={"nodes": nodes, "edges": tuple(edges), "arrival": arrival}))
+    left = pipeline.model_copy(update={"nodes": nodes, "edges": tuple(edges), "arrival": arrival})
+    return _keeping(without_empty_groups(left), node_id, None)
 
 
 def duplicate_node(pipeline: Pipeline, node_id: str) -> tuple[Pipeline, str]:

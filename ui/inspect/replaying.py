@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from engine.contract.recorder import ALL
 from engine.errors import NotReplayable
 from engine.expressions.analyzer import TypeRules
 from engine.local.values import Spark
@@ -17,6 +18,7 @@ from engine.reading.files.storage import looking_at
 from engine.replay import KeyedNode, Replay, Replayed
 from engine.replay.question import Question
 from storage import Store
+from storage.errors import RecordsNotKept
 from storage.library.replays import KeyRecords
 from storage.model import Run
 from storage.wanted import Filter, equal
@@ -112,6 +114,8 @@ def _check_history(store: Store, run_id: int, node: KeyedNode, event: int) -> No
     Of an updating input, the rows that were in its table before the deletion are kept: a replay begins with them.
     """
     for _, edge in store.runs.stored(run_id).input_edges(node.plan.id):
+        if edge.share != ALL:
+            raise NotReplayable(str(RecordsNotKept(run_id, [edge.name])), node.plan.id)
         if edge.kept_from == 1:
             continue
         deleted = f"the records of {edge.name} before event {edge.kept_from:,} were deleted."

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from engine.contract.recorder import ALL
 from engine.errors import StudioError
 from engine.model.changelog import SYMBOLS
 from engine.model.pipeline import Node, Pipeline
@@ -74,6 +75,7 @@ def overlay(pipeline: Pipeline, identity: str, run_id: int | None) -> Overlay | 
         {
             (edge.node, edge.port): {SYMBOLS[kind]: number for kind, number in edge.counts.items()}
             for edge in store.runs.edges(run.run_id)
+            if edge.share == ALL
         },
         store.current_watermarks.of_sources(run.run_id) if run.goes_on else {},
         frozenset(node.id for node in pipeline.nodes if _meaning(pipeline, node.id) != _meaning(began, node.id)),

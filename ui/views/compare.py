@@ -7,10 +7,12 @@ from typing import Final
 
 import streamlit as st
 
+from engine.contract.recorder import NONE
 from storage.model import Edge, Run
 from ui.components.changelog.table_comparison import comparison_table
 from ui.components.event_time.watermark_pair_chart import watermark_pair_chart
 from ui.components.grid import Cell, Row, Table, grid
+from ui.components.live.retention import how_to_keep_more
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import opened_run
 from ui.components.runs.run_difference_tables import (
@@ -69,11 +71,16 @@ def _pick_other(run: Run) -> Run | None:
 
 
 def _common_edges(left: Run, right: Run) -> list[Edge]:
-    """The edges that both runs have with the same number of columns, results first."""
+    """The edges that both runs have with the same number of columns, and of which both keep the same, results first."""
     store = workspace.store()
-    there = {(edge.node, edge.port): len(edge.columns) for edge in store.runs.edges(right.run_id)}
-    edges = [edge for edge in store.runs.edges(left.run_id) if there.get((edge.node, edge.port)) == len(edge.columns)]
-    return list(reversed(edges))
+    there = {(edge.node, edge.port): edge for edge in store.runs.edges(right.run_id)}
+    pairs = [(edge, there.get((edge.node, edge.port))) for edge in store.runs.edges(left.run_id)]
+    common = [(edge, other) for edge, other in pairs if other and len(edge.columns) == len(other.columns)]
+    kept = [edge for edge, other in common if edge.share == other.share != NONE]
+    if left_out := [edge.name for edge, _ in common if edge not in kept]:
+        names = words.escaped(", ".join(left_out))
+        st.caption(f"The runs have not both kept the same records of {names}. {how_to_keep_more()}")
+    return list(reversed(kept))
 
 
 class _Differences:

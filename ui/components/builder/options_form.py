@@ -11,6 +11,8 @@ from engine.model.options import (
     CLOCK,
     COMPACT,
     DUPLICATES,
+    KEEP_EDGES,
+    KEEP_KEYS,
     LATENCY,
     MINI_BATCH,
     PHASES,
@@ -21,10 +23,11 @@ from engine.model.options import (
     ValueKind,
     has_state_ttl,
     is_on,
+    kept_outputs,
 )
 from engine.model.zones import zone_names
 from ui.builder.drafting import Drafting
-from ui.builder.editing import set_option
+from ui.builder.editing import outputs_of, set_option
 from ui.shell.pending import pending
 
 _ALWAYS: Final = (ZONE, STATE_TTL, SENSITIVE, DUPLICATES)
@@ -52,6 +55,13 @@ def options_form(drafting: Drafting) -> None:
         _field(drafting, option)
         if option is STATE_TTL and has_state_ttl(drafting.pipeline.options):
             _field(drafting, CLOCK)
+
+
+def keep_form(drafting: Drafting) -> None:
+    """Draw what a run keeps of its records: which outputs, and of how many keys."""
+    st.caption("A large run need not keep every record. All of it is computed, and counts and watermarks are whole.")
+    for option in (KEEP_EDGES, KEEP_KEYS):
+        _field(drafting, option)
 
 
 def _field(drafting: Drafting, option: Option) -> None:
@@ -83,6 +93,19 @@ def _field(drafting: Drafting, option: Option) -> None:
                 format_func=lambda choice: f"{choice} · {meanings[choice]}" if meanings[choice] else choice,
                 help=f"{option.description} Option: {option.name}.",
             )
+        case ValueKind.OUTPUTS:
+            known = [*outputs_of(drafting.pipeline), *kept_outputs(drafting.pipeline.options)]
+            chosen = list(kept_outputs(drafting.pipeline.options))
+            pending().draw(key, chosen, lambda names: take(", ".join(names)))
+            st.multiselect(
+                option.title,
+                list(dict.fromkeys(known)),
+                chosen,
+                key=key,
+                placeholder="all outputs",
+                select_all=False,
+                help=f"{option.description} Option: {option.name}.",
+            )
         case ValueKind.ZONE:
             zones = sorted({"UTC", text.strip() or "UTC", *zone_names()})
             pending().draw(key, text, take)
@@ -94,6 +117,6 @@ def _field(drafting: Drafting, option: Option) -> None:
                 accept_new_options=True,
                 help=f"{option.description} Option: {option.name}.",
             )
-        case ValueKind.NUMBER | ValueKind.TIME:
+        case ValueKind.NUMBER | ValueKind.TIME | ValueKind.ONE_IN:
             pending().draw(key, text, take)
             st.text_input(option.title, text, key=key, help=f"{option.description} Option: {option.name}.")

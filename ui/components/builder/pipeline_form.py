@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.model.options import keeps_less
 from ui.builder.drafting import Drafting
 from ui.builder.editing import unplaced
 from ui.builder.importing import ENDINGS, imported
 from ui.components.builder.arrival import arrival_editor
-from ui.components.builder.options_form import options_form
+from ui.components.builder.options_form import keep_form, options_form
 from ui.components.builder.version_list import version_list
 from ui.shell.guard import guarded
 from ui.shell.pending import pending, widget_value
@@ -21,6 +22,8 @@ def pipeline_form(drafting: Drafting) -> None:
     arrival_editor(drafting)
     with st.expander("Mini-batch, state TTL and other options", expanded=bool(drafting.pipeline.options)):
         options_form(drafting)
+    with st.expander("Records to keep", expanded=keeps_less(drafting.pipeline.options)):
+        keep_form(drafting)
     with st.expander("Versions", expanded=True):
         version_list(drafting)
     st.download_button(

@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from engine.contract.operator import OUT
+from engine.contract.recorder import ALL
 from engine.model.changelog import SYMBOLS
 from engine.planner import Check
 from storage.changelogs.model import SlowKey
@@ -15,6 +16,7 @@ from storage.errors import UnknownEdge
 from storage.model import Edge
 from ui.components.changelog.record_list import folded_table, is_folded, raw_table
 from ui.components.grid import Cell, Row, Table, grid
+from ui.components.live.retention import how_to_keep_more, share_of
 from ui.components.runs.operator_table import operator_table
 from ui.components.shell.pager import pager
 from ui.runs.operator_lines import OperatorLine
@@ -32,12 +34,13 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
     """Draw the changelog of an edge, page by page, with a button to the Changelog page."""
     edge = edge_of(shown, node_id, port)
     if edge is None or not edge.total:
-        st.caption(_no_record(shown, node_id))
+        st.caption(_no_record(shown, node_id, edge))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         name = node_id if port == OUT else f"{node_id}.{port}"
+        part = f" · {share_of(edge)}" if edge.share != ALL else ""
         kinds = ", ".join(f"{number:,} {SYMBOLS[kind]}" for kind, number in sorted(edge.counts.items()) if number)
-        st.markdown(f"**{words.escaped(name)}** · {words.count(edge.total, 'record')}: {kinds}", width="content")
+        st.markdown(f"**{words.escaped(name)}** · {words.count(edge.total, 'record')}: {kinds}{part}", width="content")
         st.space("stretch")
         if st.button("Open its changelog", icon=":material/receipt_long:", type="tertiary", key="canvas-open-edge"):
             state.edge = name
@@ -56,8 +59,10 @@ def edge_in_run(shown: Overlay, node_id: str, port: str) -> None:
     pager(offset_key, offset, _RECORDS, total, what="records")
 
 
-def _no_record(shown: Overlay, node_id: str) -> str:
+def _no_record(shown: Overlay, node_id: str, edge: Edge | None) -> str:
     name = words.escaped(node_id)
+    if edge is not None and edge.left_out:
+        return f"Run {shown.run.run_id} keeps {share_of(edge)} of **{name}**. {how_to_keep_more()}"
     if shown.goes_on:
         return f"No record has left **{name}** yet."
     if shown.run.error:

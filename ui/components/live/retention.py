@@ -1,14 +1,17 @@
-"""The retention of a live run: the choice, and the note about deleted history."""
+"""What a run keeps of its records: the retention of a live run, and the notes about what was not kept."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
 
+from engine.contract.recorder import ALL
+from engine.model.options import KEEP_EDGES, KEEP_KEYS
 from storage.model import Edge, Run
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
-from ui.shell import workspace
+from ui.shell import words, workspace
 from ui.shell.guard import guarded
 
 _EVENTS: Final = "keep-events"
@@ -19,8 +22,9 @@ _EDGE_HOURS: Final = "keep-edge-hours"
 
 
 def say_kept(run: Run) -> None:
-    """If history was deleted, draw a note with the first kept event of the run, and of edges that keep less."""
-    edges = workspace.store().runs.edges(run.run_id) if run.is_live else ()
+    """If the run has not kept all of its records, draw notes: what is kept of each edge, and from which event on."""
+    edges = workspace.store().runs.edges(run.run_id)
+    _say_shares(edges)
     less = [edge for edge in edges if edge.kept_from > run.kept_from]
     if run.kept_from == 1 and not less:
         return
@@ -30,6 +34,38 @@ def say_kept(run: Run) -> None:
     st.caption(
         f":material/auto_delete: {kept}. Older records were deleted. Tables that are updated still contain the rows "
         "that were valid then; insert-only tables no longer contain theirs."
+    )
+
+
+def _say_shares(edges: Sequence[Edge]) -> None:
+    parts: dict[str, list[str]] = {}
+    for edge in edges:
+        parts.setdefault(share_of(edge), []).append(words.escaped(edge.name))
+    if set(parts) <= {share_of(None)}:
+        return
+    told = "; ".join(f"**{part}** of {', '.join(names)}" for part, names in parts.items())
+    st.caption(
+        f":material/filter_alt: This run keeps a part of its records: {told}. What is counted or listed here is of "
+        "these; watermarks, late records and the records in and out of each node are those of all. "
+        f"{how_to_keep_more()}"
+    )
+
+
+def share_of(edge: Edge | None) -> str:
+    """What a run keeps of the records of an edge, in words. None: of one that keeps all."""
+    if edge is None or edge.share == ALL:
+        return "all records"
+    if not edge.share.one_in:
+        return "no records"
+    by = f" ({words.escaped(', '.join(edge.share.by))})" if edge.share.by else ""
+    return f"one key in {edge.share.one_in:,}{by}"
+
+
+def how_to_keep_more() -> str:
+    """What to do to see records that a run has not kept."""
+    return (
+        f"To keep others, change *{KEEP_EDGES.title}* or *{KEEP_KEYS.title}* in the options of the pipeline, and run "
+        "it again."
     )
 
 

@@ -6,11 +6,13 @@ import streamlit as st
 
 from engine.batch_check.result import NodeCheck
 from engine.contract.operator import Operator
+from engine.contract.recorder import ALL
 from engine.model.options import zone
 from engine.model.pipeline import Pipeline
 from engine.registry import configured
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
+from ui.components.live.retention import how_to_keep_more
 from ui.runs.batch_checks import SMALL, CheckResult, checker
 from ui.shell import words, workspace
 from ui.shell.engine_gate import GateStatus, gate
@@ -38,6 +40,13 @@ def batch_check(run: Run) -> CheckResult | None:
         return None
     if run.kept_from > 1:
         st.caption("Its first records were deleted, so Spark's batch answer cannot be computed.")
+        return None
+    left_out = [edge.name for edge in workspace.store().runs.edges(run.run_id) if edge.share != ALL]
+    if left_out:
+        names = words.escaped(", ".join(left_out))
+        st.caption(
+            f"Spark's batch answer needs all records, and this run has not kept those of {names}. {how_to_keep_more()}"
+        )
         return None
     cut = [edge.name for edge in workspace.store().runs.edges(run.run_id) if edge.kept_from > 1 and edge.is_insert_only]
     if cut:

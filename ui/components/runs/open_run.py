@@ -7,10 +7,11 @@ from typing import Final
 
 import streamlit as st
 
+from engine.contract.recorder import NONE
 from storage.errors import UnknownRun
 from storage.model import Edge, Run
 from ui.components.beat import beat
-from ui.components.live.retention import say_kept
+from ui.components.live.retention import how_to_keep_more, say_kept
 from ui.components.runs.so_far import say_so_far
 from ui.shell import words, workspace
 from ui.shell.guard import as_sentence, guarded_fragment
@@ -96,16 +97,23 @@ def show_edge(show: Callable[[Run, Edge], None]) -> None:
     edge = settled_edge(run)
     if edge is None:
         nothing_yet(run)
+    elif edge.share == NONE:
+        st.info(
+            f"This run has not kept the records of {words.escaped(edge.name)}: {words.count(edge.left_out, 'record')} "
+            f"came out of it. Open another output above. {how_to_keep_more()}",
+            icon=":material/filter_alt_off:",
+        )
     else:
         show(run, edge)
 
 
 def settled_edge(run: Run) -> Edge | None:
-    """The open edge; if the run has no edge of that name, open its last one, which is the result."""
+    """The open edge; if the run has no edge of that name, open its last one with records, which is the result."""
     edges = {edge.name: edge for edge in workspace.store().runs.edges(run.run_id)}
     if not edges:
         return None
-    current = state.edge if state.edge in edges else list(edges)[-1]
+    kept = [name for name, edge in edges.items() if edge.share != NONE]
+    current = state.edge if state.edge in edges else kept[-1]
     if state.edge != current:
         state.update(edge=current)
     return edges[current]
