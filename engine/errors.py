@@ -26,17 +26,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 
 _FEW = 18
+_NEAR = 0.7
 _SIMILAR = 3
 _LONG_WORD = re.compile(r"\S{201,}")
 _LONGEST = 2000
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """The message for an unknown name, without the full stop: `unknown column 'q'. Available: k, v`."""
-    return f"unknown {what} {name!r}. {available(name, known)}"
+    """The message for an unknown name, without the full stop: `unknown column 'q'. Available: k, v`.
+
+    If it may be a slip: `unknown column 'amout'. Did you mean amount? Available: amount, user`.
+    """
+    names = tuple(known)
+    by_lower = {each.casefold(): each for each in names}
+    near = get_close_matches(name.casefold(), by_lower, 1, _NEAR) if 1 < len(names) <= _FEW else []
+    meant = f"Did you mean {by_lower[near[0]]}? " if near else ""
+    return f"unknown {what} {name!r}. {meant}{available(name, names)}"
 
 
 def available(name: str, known: Iterable[str]) -> str:

@@ -152,7 +152,7 @@ def test_explain_shows_modes_keys_strategies_and_why(spark: SparkSession, capsys
         ("\ufeff{}", "the pipeline is empty. Add a source."),
         ({"version": 9}, "the pipeline has version 9; this studio reads up to 1. Update the studio."),
         ({}, "the pipeline is empty. Add a source."),
-        (words(nodse=[]), "unknown field 'nodse'. Available: version, name, description"),
+        (words(nodse=[]), "unknown field 'nodse'. Did you mean nodes? Available: version, name, description"),
         ({"nodes": [{"id": "a", "operator": "agregate"}]}, "a: unknown operator 'agregate'. The most similar of "),
         (words(edges=[]), "count_words: its input is not connected. Connect a source or an operator to it."),
     ],
@@ -173,7 +173,7 @@ def test_a_wrong_document_is_one_sentence_and_status_2(
         ({}, "count_words: it needs a group column"),
         (
             {"group_by": ["word"], "aggregtes": []},
-            "count_words: unknown field 'aggregtes'. Available: state_ttl_ms, code, group_by, aggregates.",
+            "count_words: unknown field 'aggregtes'. Did you mean aggregates? Available: state_ttl_ms, code, group_by,",
         ),
         ({"group_by": "word"}, "count_words: group_by: "),
         (

@@ -9,6 +9,8 @@ from engine.errors import unknown_name
 COLUMNS = [f"column_{at}" for at in range(40)]
 CASES = [
     ("all of a few", "q", ["k", "v"], "unknown column 'q'. Available: k, v"),
+    ("a slip", "amout", ["user", "amount"], "unknown column 'amout'. Did you mean amount? Available: user, amount"),
+    ("another case", "TS", ["k", "ts"], "unknown column 'TS'. Did you mean ts? Available: k, ts"),
     ("none", "q", [], "unknown column 'q'. Available: none"),
     ("three of many", "colum_39", COLUMNS, "unknown column 'colum_39'. The most similar of 40: column_39, "),
     ("in any case of letters", "ORDER_ID", [*COLUMNS, "order_id"], "The most similar of 41: order_id, "),
