@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef } from 'react'
 import { useUpdateNodeInternals } from '@xyflow/react'
 import { useLatest } from '../graph/latest.js'
 import { HEIGHT, WIDTH } from '../layout.js'
+import { held, shrunk } from './staying.js'
 
 /** @import { Box, DrawnNode, Flow, Gesture, Places } from '../types' */
 
@@ -33,10 +34,12 @@ function covered(box, area) {
  * @param {Flow} flow
  * @param {Box} box
  * @param {Places} positions
+ * @param {Set<string>} placed the nodes that somebody placed
  * @param {string | null} selected the node or edge whose form is shown
  */
-export function useViewport(flow, box, positions, selected) {
+export function useViewport(flow, box, positions, placed, selected) {
   const latest = useLatest(positions)
+  const laidOut = useRef({ positions, placed })
   const keepsAll = useRef(false)
   // Whether the person has chosen what is in view. Until then, the whole pipeline is.
   const isChosen = useRef(false)
@@ -73,12 +76,37 @@ export function useViewport(flow, box, positions, selected) {
     [area, box, flow, latest],
   )
 
-  // If the whole pipeline was in view before an edit, it is in view after it.
+  /** Put everything in view; the node around which it is done stays where it is seen, if it can. */
+  const fitAround = useCallback(
+    (/** @type {string | undefined} */ id) => {
+      const seen = area()
+      const view = flow.getViewport()
+      const { left, right } = seen ? covered(box, seen) : { left: 0, right: 0 }
+      const room = seen && { left, top: 0, right: seen.width - right, bottom: seen.height }
+      const smaller = id && latest.current[id] && room ? shrunk(view, latest.current, id, room) : null
+      if (smaller) flow.setViewport(smaller, { duration: 200 })
+      else fit()
+    },
+    [area, box, fit, flow, latest],
+  )
+
+  // The node at which the person is, under the pointer or selected, stays where it is seen when the layout moves it. If the
+  // whole pipeline was in view before an edit, it is in view after it.
   useEffect(() => {
+    const before = laidOut.current
+    laidOut.current = { positions, placed }
+    const under = /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector('.react-flow__node:hover'))
+    const isMoved = (/** @type {string | null | undefined} */ id) =>
+      id && before.positions[id] && positions[id] && !before.placed.has(id) && !placed.has(id)
+    const id = [under?.dataset.pick, selected].find(isMoved) ?? undefined
+    if (id && before.positions !== positions)
+      flow.setViewport(held(flow.getViewport(), before.positions[id], positions[id]))
     if (!keepsAll.current || isVisible(positions)) return
-    const later = setTimeout(() => fit(), 60)
+    const later = setTimeout(() => fitAround(id), 60)
     return () => clearTimeout(later)
-  }, [positions, isVisible, fit])
+    // Not when somebody selects a node.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [positions, isVisible, fitAround])
 
   useEffect(() => {
     const later = setTimeout(() => fit(0), 50)
