@@ -187,21 +187,22 @@ def test_a_page_is_exported_as_one_file_that_fetches_nothing(open_page: OpenPage
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
-@pytest.mark.parametrize("kind", ["png", "svg"])
-def test_a_chart_is_saved_as_a_picture(open_page: OpenPage, tmp_path: Path, kind: str) -> None:
+def test_a_chart_is_copied_and_saved_from_its_own_menu(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page("event-time?run=2")
-    if kind == "svg":
-        page.get_by_role("button", name="Export").click()
-        page.get_by_role("radio", name="SVG").click()
-        page.keyboard.press("Escape")
-        wait_until_settled(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     chart = page.locator(".js-plotly-plot").first
+    for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        chart.hover()
+        chart.locator(".modebar-btn[data-title^='As a picture']").click()
+        with page.expect_download() as got:
+            page.get_by_role("menuitem", name=f"Save as {kind}").click()
+        got.value.save_as(tmp_path / "chart")
+        assert got.value.suggested_filename == f"event-time-2.{kind.lower()}"
+        assert (tmp_path / "chart").read_bytes()[:4] == begins
     chart.hover()
-    with page.expect_download() as got:
-        chart.locator(".modebar-btn[data-title*='Download plot']").click()
-    got.value.save_as(tmp_path / "chart")
-    assert got.value.suggested_filename == f"event-time.{kind}"
-    assert (tmp_path / "chart").read_bytes()[:4] == (b"\x89PNG" if kind == "png" else b"<svg")
+    chart.locator(".modebar-btn[data-title^='As a picture']").click()
+    page.get_by_role("menuitem", name="Copy").click()
+    expect(page.get_by_text("Copied as a picture")).to_be_visible()
 
 
 def test_presentation_is_large_without_chrome_and_in_the_url(open_page: OpenPage) -> None:

@@ -187,3 +187,56 @@ def test_every_page_is_reached_by_clicks_from_any_other(open_page: OpenPage) -> 
         wait_until_settled(page)
     page.get_by_role("button", name="Tests").click()
     expect(page.get_by_role("heading", name="Tests")).to_be_visible()
+
+
+def test_ctrl_k_lists_the_commands_of_every_page(open_page: OpenPage) -> None:
+    page = open_page("event-time?run=4")
+    page.keyboard.press("Control+k")
+    search = page.get_by_role("combobox", name="Search commands and pages")
+    search.fill("compare")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/compare\?run=4"))
+    wait_until_settled(page)
+    page.keyboard.press("Control+k")
+    search.fill("watermark")
+    page.get_by_role("option", name="What is Watermark?", exact=True).click()
+    expect(page.get_by_role("dialog", name="Glossary").locator("article.sought h4")).to_have_text("Watermark")
+    page.keyboard.press("Escape")
+    # A button of the page itself.
+    page.keyboard.press("Control+k")
+    search.fill("swap")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("versus=4"))
+    # The canvas has a list of its own, also while the focus is elsewhere; it leads to the same pages.
+    page.goto(page.url.partition("/compare")[0] + "/build?draft=late")
+    settled(page)
+    page.get_by_role("textbox", name="Name").first.focus()
+    page.keyboard.press("Control+k")
+    expect(search).to_have_count(0)
+    page.get_by_role("combobox", name="Search commands and nodes").fill("page state")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/state"))
+
+
+COVERED: Final = """button => {
+    const { left, right, top, bottom } = button.getBoundingClientRect()
+    const bar = button.getRootNode().host
+    return [...document.querySelectorAll('button, a, input, label')].filter(each => {
+        const own = each.getBoundingClientRect()
+        return each !== bar && own.width && own.left < right && own.right > left && own.top < bottom && own.bottom > top
+    }).map(each => each.outerHTML.slice(0, 120))
+}"""
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["event-time?run=4", "changelog?run=1&edge=inner&event=3", "compare?run=2&versus=5", "state?run=7&event=5"],
+)
+def test_the_camera_of_a_table_covers_nothing_that_is_pressed(open_page: OpenPage, address: str) -> None:
+    page = open_page(address)
+    camera = page.get_by_role("button", name="Picture of this table")
+    for table in page.locator(".grid").all():
+        table.scroll_into_view_if_needed()
+        table.hover(position={"x": 8, "y": 8})
+        expect(camera).to_be_visible()
+        assert camera.evaluate(COVERED) == []

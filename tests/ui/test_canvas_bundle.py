@@ -15,7 +15,7 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "ui" / "canvas"
 DIST = FOLDER / "changelog_studio_canvas" / "dist"
-BUNDLES = ("canvas.js", "editor.js", "picture.js", "shots.js")
+BUNDLES = ("canvas.js", "editor.js", "picture.js", "shots.js", "commands.js")
 
 
 def sources() -> list[Path]:

@@ -28,7 +28,7 @@ const inlined = {
     const define = { __SOURCES__: JSON.stringify(sources) }
     await build({
       ...common,
-      entryPoints: { picture: 'src/picture/main.js', shots: 'src/picture/shots.js' },
+      entryPoints: { picture: 'src/picture/main.js', shots: 'src/picture/shots.js', commands: 'src/commands/main.js' },
       format: 'esm',
       define,
     })

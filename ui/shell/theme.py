@@ -76,7 +76,7 @@ THEMES: Final = {
     },
 }
 """The colours of the page in both themes, as `.streamlit/config.toml` has them, for what is read outside of it."""
-IMAGE_FORMAT: Final = "image-format"
+_NAMES: Final = {"Download plot as a PNG": "As a picture (I copies it)"}
 TRANSPARENT: Final = "rgba(0,0,0,0)"
 GRID: Final = "rgba(128,132,140,0.22)"
 
@@ -156,14 +156,13 @@ def figure(height: int = 320) -> go.Figure:
     return chart
 
 
-def chart_config(name: str, **more: Any) -> dict[str, Any]:
-    """The buttons of a chart. Its camera saves it in the format that the user chose, large enough for print."""
-    image = {"format": st.session_state.get(IMAGE_FORMAT, "png"), "filename": name, "scale": 2}
-    return {"displaylogo": False, "toImageButtonOptions": image, **more}
+def chart_config(**more: Any) -> dict[str, Any]:
+    """The buttons of a chart. Its camera, known by its name, opens the menu of `ui/components/shell/shots.py`."""
+    return {"displaylogo": False, "locale": "en", "locales": {"en": {"dictionary": _NAMES}}, **more}
 
 
 def draw_figure(chart: go.Figure, key: str) -> None:
     """Show a chart in the page's fonts and text colours (Streamlit's own theme), without the logo."""
     # A chart takes the size of its text when it is made, so a presentation makes its own.
     made = f"{key}-presented" if state.present else key
-    st.plotly_chart(chart, key=made, theme="streamlit", width="stretch", config=chart_config(key))
+    st.plotly_chart(chart, key=made, theme="streamlit", width="stretch", config=chart_config())

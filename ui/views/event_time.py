@@ -187,7 +187,7 @@ def _selectable(run: Run, chart: Figure, name: str, alt: str) -> None:
         width="stretch",
         on_select=selected,
         selection_mode=("box", "points"),
-        config=chart_config(name, modeBarButtonsToRemove=["lasso2d", "autoScale2d"]),
+        config=chart_config(modeBarButtonsToRemove=["lasso2d", "autoScale2d"]),
         alt=alt,
     )
     if chart.layout.dragmode == "select":

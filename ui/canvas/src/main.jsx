@@ -5,6 +5,7 @@
 // src/types.d.ts               what Python sends, and the gestures that it receives
 // src/compose/                 the editing canvas; src/time_travel/ the canvas of one event; src/graph/ used by both
 // src/picture/                 the document as an SVG text: for cards, exported pages, replays; a script of its own
+// src/commands/                the list that Ctrl+K opens on the other pages
 //
 // This is the component's entry. Streamlit calls it at mount and whenever data or theme change, so there is one React
 // root per element, and a call adds no listener. The function that a call returns runs at unmount, but also while the

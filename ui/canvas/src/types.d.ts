@@ -164,6 +164,7 @@ export interface CanvasData extends Drawing {
   edges: Partial<Record<string, EdgeFacts>>
   /** Of the glossary; `words`: what else stands for it. */
   terms: { name: string; words: string }[]
+  pages: { name: string; title: string }[]
   refused: Refusal | null
 }
 

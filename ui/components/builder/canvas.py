@@ -18,7 +18,7 @@ from engine.planner import Check
 from ui.builder.drafting import Drafting
 from ui.builder.gestures import Dialogue
 from ui.builder.picture import catalog, colors, document, edge_facts, node_facts
-from ui.components.glossary.terms import GLOSSARY
+from ui.components.commands import listed
 from ui.runs.overlay import Overlay
 from ui.shell.guard import guarded
 from ui.shell.pending import widget_value
@@ -34,12 +34,6 @@ def component() -> Callable[..., Any]:
     return st.components.v2.component(COMPONENT, js=SCRIPT)
 
 
-@cache
-def terms() -> list[dict[str, str]]:
-    """The terms of the glossary, for the canvas's list of commands."""
-    return [{"name": term.name, "words": " ".join(term.words)} for part in GLOSSARY.values() for term in part]
-
-
 def canvas(drafting: Drafting, verdict: Check, run: Overlay | None) -> None:
     """Draw the document with the facts of its check and of its run."""
     heard = dialogue(drafting)
@@ -48,7 +42,7 @@ def canvas(drafting: Drafting, verdict: Check, run: Overlay | None) -> None:
         "draft": drafting.key,
         "name": drafting.pipeline.name,
         "presented": state.present,
-        "terms": terms(),
+        **listed(),
         "colors": colors(),
         "pens": pens(),
         "catalog": catalog(),

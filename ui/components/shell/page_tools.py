@@ -1,4 +1,4 @@
-"""The tools of every page: saved views, export to a file, image format of charts, presentation mode, account."""
+"""The tools of every page: saved views, export to a file, commands, presentation mode, account."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import streamlit as st
 from storage.errors import UnknownRun
 from ui.access.people import person
 from ui.access.serving import serving
+from ui.components.commands import commands
 from ui.components.glossary import glossary
 from ui.components.presenting import presenting_keys
 from ui.components.runs.run_status import look
@@ -24,7 +25,6 @@ from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import View
 from ui.shell.state import state
-from ui.shell.theme import IMAGE_FORMAT
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -60,6 +60,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
     if room is None:
         with st.container(key="page-tools", horizontal=True, wrap=False, width="content", gap=None):
             glossary()
+            commands()
             shots()
             presenting_keys()
             replay_export(view, chooses=False)
@@ -103,15 +104,6 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
                 help="One file with the page's texts, tables and charts; it needs no network.",
             )
             replay_export(view, chooses=True)
-            st.session_state.setdefault(IMAGE_FORMAT, "png")
-            st.segmented_control(
-                "Charts are saved as",
-                ["png", "svg"],
-                key=IMAGE_FORMAT,
-                required=True,
-                format_func=str.upper,
-                help="By the camera above a chart, when the mouse is over the chart. I copies it, or a table.",
-            )
         st.button(
             "Present",
             icon=":material/slideshow:",
@@ -122,6 +114,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
             help="Only the page itself, for a room: the graph as large as the screen, large text.",
         )
         glossary()
+        commands()
         shots()
         _account()
 

@@ -1,4 +1,4 @@
-"""Tables and charts of a page as pictures for slides: a key copies the one with the mouse or the focus."""
+"""Tables and charts of a page as pictures for slides: copied by a key, or saved from a menu."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _CAMERA: Final = (
     '"/></svg>'
 )
 _HTML: Final = (
-    '<div class="shots"><button type="button" class="take" title="A picture of this table (I copies it)" '
+    '<div class="shots"><button type="button" class="take" title="As a picture (I copies it)" '
     f'aria-label="Picture of this table" aria-haspopup="menu" aria-expanded="false">{_CAMERA}</button>'
-    '<div class="choices" role="menu" aria-label="Picture of this table" hidden>'
+    '<div class="choices" role="menu" aria-label="As a picture" hidden>'
     '<button type="button" role="menuitem" data-how="copy">Copy <kbd>I</kbd></button>'
     '<button type="button" role="menuitem" data-how="png">Save as PNG</button>'
     '<button type="button" role="menuitem" data-how="svg">Save as SVG</button></div>'
@@ -29,12 +29,14 @@ _CSS: Final = """
 .shots {
   position: fixed; z-index: 999990; font-family: var(--st-font); font-size: .86rem; color: var(--st-text-color);
 }
-.shots:not(.near) :is(.take, .choices) { display: none; }
+.shots:not(.near) .take { display: none; }
 .take, .choices, .told:not(:empty) {
   position: absolute; right: 0; background: var(--st-background-color); border: 1px solid var(--st-border-color);
   border-radius: var(--st-button-radius, .4rem); color: inherit;
 }
 .take { top: -1.9rem; display: grid; padding: .3rem; cursor: pointer; }
+[data-where="beside"] .take { top: 0; right: -1.9rem; }
+[data-where="over"] .take { top: .1rem; right: .1rem; }
 .choices { top: .2rem; display: flex; flex-direction: column; padding: .25rem; white-space: nowrap; }
 .choices[hidden] { display: none; }
 .choices button {

@@ -100,7 +100,7 @@ def lanes(around: Around, event: int, *, key: str, on_event: Any) -> None:
         key=key,
         theme="streamlit",
         width="stretch",
-        config=theme.chart_config("lanes", displayModeBar=False),
+        config=theme.chart_config(displayModeBar=False),
         on_select=clicked,
         selection_mode="points",
     )

@@ -50,7 +50,8 @@ export function Canvas({ data, dark, shadow, send }) {
   const palette = usePalette(search, !document.nodes.length)
   const { drawn, drawnAs } = useMemo(() => asDrawn(document), [document])
   const positions = useLayout(drawn, catalog)
-  const viewport = useViewport(flow, box, positions, data.selection)
+  const placed = useMemo(() => new Set(drawn.nodes.flatMap((node) => (node.place ? [node.id] : []))), [drawn])
+  const viewport = useViewport(flow, box, positions, placed, data.selection)
   const selection = useSelection(document, data.selection, isSettled, post)
   const notes = useNotes(data.nodes, refused, dismiss)
   const { hover, tip } = useTip(data, document, drawn, catalog)
@@ -191,7 +192,7 @@ export function Canvas({ data, dark, shadow, send }) {
     const connections = connectionCommands(document, catalog, selection.nodes, edits)
     if (opened === 'connect') return connections
     const places = everything.map((id) => ({ text: `Go to ${id}`, run: () => visit(id) }))
-    return allCommands(commands, edits, offered, connections, places, data.terms)
+    return allCommands(commands, edits, offered, connections, places, data)
   }
   const leavePalette = () => {
     palette.close()

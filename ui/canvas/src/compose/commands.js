@@ -7,6 +7,8 @@ import { SHORTCUTS } from './keys.js'
 
 // Opens the glossary of the page, at a term.
 const GLOSSARY = 'changelog-studio-glossary'
+// Goes to another page.
+const PAGE = 'changelog-studio-page'
 
 /** @typedef {Record<ShortcutId, () => void>} Commands */
 
@@ -18,10 +20,10 @@ const GLOSSARY = 'changelog-studio-glossary'
  * @param {CatalogEntry[]} operators
  * @param {Command[]} connections
  * @param {Command[]} places
- * @param {CanvasData['terms']} terms
+ * @param {Pick<CanvasData, 'terms' | 'pages'>} page
  * @returns {Command[]}
  */
-export const allCommands = (commands, gestures, operators, connections, places, terms) => [
+export const allCommands = (commands, gestures, operators, connections, places, { terms, pages }) => [
   ...SHORTCUTS.filter((each) => each.id !== 'commands').map((each) => ({
     text: each.text,
     keys: each.keys,
@@ -34,6 +36,10 @@ export const allCommands = (commands, gestures, operators, connections, places, 
   })),
   ...connections,
   ...places,
+  ...pages.map(({ name, title }) => ({
+    text: `Go to the page ${title}`,
+    run: () => void window.dispatchEvent(new CustomEvent(PAGE, { detail: name })),
+  })),
   ...terms.map(({ name, words }) => ({
     text: `What is ${name}?`,
     alsoCalled: `${words} glossary term`,

@@ -18,17 +18,19 @@ const isTyping = (/** @type {EventTarget | undefined} */ target) =>
  */
 export function useKeyboard(box, commands, isCovered, select) {
   /** @param {KeyboardEvent} event */
-  const undoAnywhere = (event) => {
+  const heardAnywhere = (event) => {
     const name = pressed(event)
-    if (name !== 'undo' && name !== 'redo') return
+    if (name !== 'undo' && name !== 'redo' && name !== 'commands') return
     const path = event.composedPath()
-    if (isCovered || isTyping(path[0]) || (box.current && path.includes(box.current))) return
+    // A field that is being edited has its own undo and redo.
+    const isTheirs = name !== 'commands' && isTyping(path[0])
+    if (isCovered || isTheirs || event.defaultPrevented) return
     event.preventDefault()
     commands[name]()
   }
 
-  // Undo and redo work on the whole page, except in a field that is being edited, which has its own.
-  const listener = useLatest(undoAnywhere)
+  // They work on the whole page.
+  const listener = useLatest(heardAnywhere)
   useEffect(() => {
     const listen = (/** @type {KeyboardEvent} */ event) => listener.current(event)
     window.addEventListener('keydown', listen)

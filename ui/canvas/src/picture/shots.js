@@ -1,5 +1,5 @@
-// Tables and charts as pictures for slides: the one with the mouse or the focus is copied by a key, or, a table, saved
-// from a menu at its corner. Charts have their own button for that.
+// Tables and charts as pictures for slides: the one with the mouse or the focus is copied by a key, or saved from a menu,
+// which the camera at its corner opens. A chart has a camera of its own among its buttons.
 import { taken } from './taken.js'
 import { take } from './saving.js'
 
@@ -7,6 +7,8 @@ export const SOURCES = __SOURCES__
 
 const TABLE = '.grid'
 const CHART = '.js-plotly-plot'
+const CAMERA = '.modebar-btn[data-title^="As a picture"]'
+const CONTROL = 'a, button, input, select, textarea, label, summary, [role], [tabindex]'
 const KEY = 'i'
 const TOLD_MS = 2500
 const LEAVE_MS = 300
@@ -21,7 +23,10 @@ const shotOf = (event) =>
   )
 
 /** @param {Element} shot */
-const nameOf = (shot) => shot.getAttribute('aria-label') || 'chart'
+const nameOf = (shot) =>
+  shot.getAttribute('aria-label') ||
+  /st-key-(\S+)/.exec(shot.closest('[class*="st-key-"]')?.className ?? '')?.[1] ||
+  'chart'
 
 /** @param {{ parentElement: Element | ShadowRoot }} args */
 export default function mount({ parentElement }) {
@@ -57,18 +62,34 @@ export default function mount({ parentElement }) {
     button.setAttribute('aria-expanded', String(isOpen))
   }
   const place = () => {
-    const isTable = shot?.isConnected && shot.matches(TABLE)
-    bar.classList.toggle('near', Boolean(isTable))
-    if (!isTable || !shot) return show(false)
+    const isTable = Boolean(shot?.isConnected && shot.matches(TABLE))
+    bar.classList.toggle('near', isTable)
+    if (!shot?.isConnected) return show(false)
     const { right, top } = shot.getBoundingClientRect()
     bar.style.left = `${right}px`
     bar.style.top = `${top}px`
+    if (!isTable) return
+    // Above the table, unless something that can be pressed is there; then beside it, else over its corner.
+    for (const where of ['above', 'beside', 'over']) {
+      bar.dataset.where = where
+      if (isFree(button.getBoundingClientRect())) break
+    }
   }
+  const isFree = (/** @type {DOMRect} */ { left, right, top, bottom }) =>
+    right <= document.documentElement.clientWidth &&
+    [left + 1, (left + right) / 2, right - 1].every((x) =>
+      [top + 1, (top + bottom) / 2, bottom - 1].every(
+        (y) => !document.elementsFromPoint(x, y).some((each) => each !== bar && !isHost(each) && each.closest(CONTROL)),
+      ),
+    )
+  const isHost = (/** @type {Element} */ each) => each === bar.parentElement || Boolean(each.shadowRoot?.contains(bar))
   const near = (/** @type {Event} */ event) => {
     clearTimeout(leaving)
     if (event.composedPath().includes(bar)) return
     const found = shotOf(event)
     const move = () => {
+      // A menu that is open stays where it is.
+      if (shot === found && !menu.hidden) return
       shot = found
       place()
     }
@@ -76,6 +97,22 @@ export default function mount({ parentElement }) {
     if (found) move()
     else leaving = setTimeout(move, LEAVE_MS)
   }
+  document.addEventListener(
+    'click',
+    (event) => {
+      const camera = event.composedPath().find((one) => one instanceof Element && one.matches(CAMERA))
+      if (!(camera instanceof Element)) return
+      event.stopPropagation()
+      shot = shotOf(event)
+      place()
+      const { right, bottom } = camera.getBoundingClientRect()
+      bar.style.left = `${right}px`
+      bar.style.top = `${bottom}px`
+      show(true)
+      menu.querySelector('button')?.focus()
+    },
+    { signal, capture: true },
+  )
   document.addEventListener('mouseover', near, { signal })
   document.addEventListener('focusin', near, { signal })
   document.addEventListener('scroll', place, { signal, capture: true, passive: true })
