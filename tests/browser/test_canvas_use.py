@@ -198,14 +198,19 @@ def test_a_new_node_finds_its_place_and_those_placed_by_hand_stay(open_page: Ope
 
 def test_the_node_under_the_pointer_stays_where_it_is_when_others_are_laid_out(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain9")
-    before = middle(node(page, "sink"))
-    page.mouse.move(*before)
     edge = page.locator('.react-flow__edge[data-pick^="words>counts"]')
     edge.focus()
     page.keyboard.press("Enter")
     settled(page)
     add(page, "filter")
     expect(node(page, "filter")).to_be_in_viewport()
+    keys(page, "Escape")
+    before, placed = middle(node(page, "sink")), place(page, "sink")
+    page.mouse.move(*before)
+    keys(page, "Control+z")
+    expect(node(page, "filter")).to_have_count(0)
+    settled(page)
+    assert place(page, "sink") != placed
     after = middle(node(page, "sink"))
     assert (round(after[0] - before[0]), round(after[1] - before[1])) == (0, 0)
 

@@ -98,7 +98,8 @@ export function useViewport(flow, box, positions, placed, selected) {
     const under = /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector('.react-flow__node:hover'))
     const isMoved = (/** @type {string | null | undefined} */ id) =>
       id && before.positions[id] && positions[id] && !before.placed.has(id) && !placed.has(id)
-    const id = [under?.dataset.pick, selected].find(isMoved) ?? undefined
+    // Of an edge, the node from which it comes.
+    const id = [under?.dataset.pick, selected, selected?.split(/[.>]/)[0]].find(isMoved) ?? undefined
     if (id && before.positions !== positions)
       flow.setViewport(held(flow.getViewport(), before.positions[id], positions[id]))
     if (!keepsAll.current || isVisible(positions)) return
