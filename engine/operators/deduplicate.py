@@ -94,13 +94,7 @@ class Deduplicate(RoutesLate, OwnTtl):
     title: ClassVar[str] = "Deduplicate"
     summary: ClassVar[str] = "Keeps one row per key: the first or the last, by event time or by arrival."
     also_called: ClassVar[tuple[str, ...]] = (
-        "dedupe",
-        "dedup",
-        "distinct",
-        "unique",
-        "first row",
-        "last row",
-        "row_number",
+        *("dedupe", "dedup", "distinct", "unique", "first row", "last row", "row_number"),
     )
     group: ClassVar[str] = "keyed"
 
@@ -128,6 +122,12 @@ class Deduplicate(RoutesLate, OwnTtl):
             message = "late_records: rows can be late only if the first row by event_time is emitted when_complete."
             raise ValueError(message)
         return self
+
+    @property
+    def caution(self) -> str:
+        """Rows are late here earlier than in a window below."""
+        late = "a row that the watermark has passed is dropped here, even if its window, in a node below, is still open"
+        return f"{late}. A larger watermark delay, or the order by arrival, keeps it." if self._waits else ""
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The input's columns; the key columns become the upsert key.

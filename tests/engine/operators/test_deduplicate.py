@@ -11,6 +11,7 @@ from engine.contract.kernel import Kernel
 from engine.contract.operator import StepContext
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected, UnknownColumn
+from engine.operators.deduplicate import Deduplicate
 from engine.planner.plan import NodePlan
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows, sql_of
@@ -572,3 +573,11 @@ FLINK_FIRST_BY_ARRIVAL = """SELECT `k`, `v`, `rt` FROM (
 def test_flink_sql_is_the_row_number_pattern(parameters: Mapping[str, Any], sql: str) -> None:
     found = node_plan(parameters)
     assert sql_of(found) == sql
+
+
+def test_a_first_row_that_waits_for_the_watermark_cautions_of_rows_that_a_window_would_still_take() -> None:
+    def caution(parameters: Mapping[str, Any]) -> str:
+        return Deduplicate.model_validate(parameters).caution
+
+    assert "even if its window, in a node below, is still open" in caution(FIRST_COMPLETE)
+    assert [caution(each) for each in (LAST_BY_TIME, FIRST_AT_ONCE, FIRST_BY_ARRIVAL)] == ["", "", ""]
