@@ -52,6 +52,18 @@ def test_a_late_change_in_a_long_changelog_is_found(store: Store, tmp_path: Path
     assert store.run_differences.first_different_event(left, left, "a") is None
 
 
+def test_late_records_of_runs_with_different_delays_are_matched_by_what_they_are(store: Store, tmp_path: Path) -> None:
+    late, still_late, in_time = (seeded_store.windows(store, tmp_path, delay=delay) for delay in (5_000, 6_000, 12_000))
+    same = store.run_differences.late(late, still_late)
+    assert (same.only_left, same.only_right, same.both, same.other_outcome, same.rows) == (0, 0, 2, 0, ())
+    kept = store.run_differences.late(late, in_time)
+    assert (kept.only_left, kept.only_right, kept.both) == (2, 0, 0)
+    assert [(row.left_seq, row.left_ms, row.right_dropped) for row in kept.rows] == [(5, 5001, None), (6, 5001, None)]
+    # The window that they were in came out in one run only; all others are the same rows.
+    table = store.table_differences.between(late, in_time, "out")
+    assert (table.equal, table.different) == (3, 1)
+
+
 def test_plans_differ_by_parameter(store: Store, tmp_path: Path) -> None:
     left = store.runs.get(seeded_store.windows(store, tmp_path))
     right = store.runs.get(seeded_store.windows(store, tmp_path, delay=12_000))
