@@ -266,6 +266,7 @@ def test_a_replay_plays_its_events_without_a_server(open_page: OpenPage, tmp_pat
     expect(replay.locator("#graph .dot").first).to_be_attached()
     expect(replay.locator("#table tbody tr")).to_have_text(["11", "21"])
     expect(replay.locator("#cascade tbody tr")).to_have_count(9)
+    expect(replay.locator("#cascade .why").filter(has_text="cnt 1 → 2")).not_to_have_count(0)
     expect(replay.locator("#summary")).to_contain_text("it caused 8 records, 3 of them retractions")
     replay.keyboard.press("p")
     expect(replay.locator("#table tbody tr")).to_have_text(["12"])

@@ -12,7 +12,7 @@ from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from storage.model import CascadeRecord, Edge, EdgeColumn, Record
 from ui.inspect.branches import branches, inputs_of
-from ui.inspect.reasons import reasons
+from ui.inspect.reasons import operators_of, reasons
 
 NEEDED: dict[str, dict[str, Any]] = {
     "aggregate": {"group_by": ["k"], "aggregates": [{"function": "COUNT", "name": "n"}]},
@@ -59,7 +59,7 @@ def said(
     ]
     given = tuple(InputExplanation(node.id, "any", "[I]") for node in above)
     plan = PlanExplanation((*above, NodeExplanation("op", operator, state="one row per key", inputs=given)))
-    return reasons(branches(tuple(cascade), inputs_of(pipeline)), pipeline, plan)[1:]
+    return reasons(branches(tuple(cascade), inputs_of(pipeline)), operators_of(pipeline), plan)[1:]
 
 
 def test_a_result_that_moves_takes_its_old_value_back() -> None:
@@ -190,6 +190,6 @@ def test_a_stateless_operator_passes_on_and_an_unknown_one_has_results() -> None
     (record,) = [Record(0, 1, b"0", RowKind.INSERT, (1,))]
     pipeline = Pipeline.model_validate({"nodes": [{"id": "op", "operator": "of another studio"}]})
     tree = branches((CascadeRecord(edge("op", "of another studio", ["x"]), record),), inputs_of(pipeline))
-    assert reasons(tree, pipeline, PlanExplanation()) == ["the first result of its key"]
+    assert reasons(tree, operators_of(pipeline), PlanExplanation()) == ["the first result of its key"]
     stateless = PlanExplanation((NodeExplanation("op", state="none"),))
-    assert reasons(tree, pipeline, stateless) == ["let through"]
+    assert reasons(tree, operators_of(pipeline), stateless) == ["let through"]

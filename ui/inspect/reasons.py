@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.contract.explanation import PlanExplanation
 from engine.contract.meaning import Emission, EmittedRecord, Meaning, of_forwarded, of_result
@@ -17,9 +17,8 @@ from ui.inspect.branches import Branch
 from ui.shell import words
 
 
-def reasons(tree: Sequence[Branch], pipeline: Pipeline, plan: PlanExplanation) -> list[str]:
+def reasons(tree: Sequence[Branch], operators: Mapping[str, Operator], plan: PlanExplanation) -> list[str]:
     """One reason per branch of a cascade, in its order. plan: the plan of the run that emitted it."""
-    operators = _operators(pipeline)
     together: dict[tuple[int, str, bytes], list[Record]] = {}
     for branch in tree:
         together.setdefault(_group(branch), []).append(branch.record)
@@ -34,7 +33,7 @@ def reasons(tree: Sequence[Branch], pipeline: Pipeline, plan: PlanExplanation) -
     return sentences
 
 
-def _operators(pipeline: Pipeline) -> dict[str, Operator]:
+def operators_of(pipeline: Pipeline) -> dict[str, Operator]:
     """The operators by node, without unknown or invalid ones."""
     operators = {}
     for node in pipeline.nodes:

@@ -18,10 +18,12 @@ from engine.model.timeline import MAX_WATERMARK
 from engine.model.zones import Zone
 from storage import Store
 from storage.event_time.model import LateRecord, Timeline
-from storage.model import Edge, EventRange, Run
+from storage.model import CascadeRecord, Edge, EventRange, Run
 from storage.wanted import Filter
 from ui.builder.editing import edge_key
 from ui.components.event_time.late_table import outcome_of, window_of
+from ui.inspect.branches import branches, inputs_of
+from ui.inspect.reasons import operators_of, reasons
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import words
 
@@ -50,11 +52,14 @@ def replayed(store: Store, run: Run, events: EventRange) -> Shape:
     edges = store.runs.edges(run.run_id)
     pipeline = pipeline_of(run)
     timeline = store.timeline.timeline(run.run_id, chosen)
+    whys: dict[str, int] = {}
+    told = _events(store, run, range(first, last + 1), edges, timeline, whys)
     return {
         "first": first,
         "last": last,
         "edges": [_edge(store, edge, first, pipeline) for edge in edges],
-        "events": _events(store, run, range(first, last + 1), edges, timeline),
+        "events": told,
+        "whys": list(whys),
         "watermarks": _watermarks(timeline),
         "zone": _zone(store.runs.zone(run.run_id), timeline),
     }
@@ -77,21 +82,27 @@ def _edge(store: Store, edge: Edge, first: int, pipeline: Pipeline) -> Shape:
     }
 
 
-def _events(store: Store, run: Run, seqs: range, edges: tuple[Edge, ...], timeline: Timeline) -> list[Shape]:
-    """By event: its records in order of emission (edge, kind, values), its time, and what was late or fired."""
+def _events(
+    store: Store, run: Run, seqs: range, edges: tuple[Edge, ...], timeline: Timeline, whys: dict[str, int]
+) -> list[Shape]:
+    """By event: its records in order of emission (edge, kind, values, why), its time, and what was late or fired.
+
+    why: the place of the reason in `whys`.
+    """
+    pipeline, plan = pipeline_of(run), run.explanation
+    operators, inputs = operators_of(pipeline), inputs_of(pipeline)
     zone = store.runs.zone(run.run_id)
-    records: dict[int, list[tuple[bytes, int, str, list[str | None]]]] = defaultdict(list)
+    records: dict[int, list[CascadeRecord]] = defaultdict(list)
     chosen = EventRange(seqs[0], seqs[-1])
     wanted = Filter(from_seq=chosen.from_seq, to_seq=chosen.to_seq)
-    for at, edge in enumerate(edges):
+    for edge in edges:
         if not edge.total:
             continue
         page = store.changelog.page(run.run_id, edge.node, edge.port, filter=wanted, limit=_MOST_RECORDS)
         if page.total > _MOST_RECORDS:
             raise TooMuch(edge.name)
         for each in page.records:
-            values = _texts(edge.shown(each.values))
-            records[each.seq].append((each.step, at, each.kind.symbol, values))
+            records[each.seq].append(CascadeRecord(edge, each))
     points = {row["seq"]: row for row in timeline.points.to_pylist()}
     fires: dict[int, list[str]] = defaultdict(list)
     for fire in timeline.fires.to_pylist():
@@ -102,9 +113,26 @@ def _events(store: Store, run: Run, seqs: range, edges: tuple[Edge, ...], timeli
     for each_late in store.late.page(run.run_id, chosen, limit=_MOST_RECORDS).records:
         late[each_late.seq].append(each_late)
     ends = {seq: source for source, seq in timeline.ends.items()}
+    places = {(edge.node, edge.port): at for at, edge in enumerate(edges)}
+
+    def told(caused: list[CascadeRecord]) -> list[list[object]]:
+        # The sort is stable: records at the same position are in the order of their edges.
+        in_order = sorted(caused, key=lambda each: each.record.step)
+        tree = branches(tuple(in_order), inputs)
+        why = {id(branch.entry): _cut(text) for branch, text in zip(tree, reasons(tree, operators, plan), strict=True)}
+        return [
+            [
+                places[each.edge.node, each.edge.port],
+                each.record.kind.symbol,
+                _texts(each.edge.shown(each.record.values)),
+                whys.setdefault(why[id(each)], len(whys)),
+            ]
+            for each in in_order
+        ]
+
     return [
         {
-            "records": [list(each[1:]) for each in sorted(records[seq], key=lambda each: (each[0], each[1]))],
+            "records": told(records[seq]),
             **_known(
                 time=points[seq]["event_time_ms"] if seq in points else None,
                 state=points[seq]["state"] if seq in points else None,

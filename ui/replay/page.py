@@ -64,8 +64,8 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
     title = escape(story.title if story is not None else run.name)
     about = escape(f"run {run.run_id}, {run.name}: events {data['first']:,} to {data['last']:,} of {run.last_seq:,}")
     buttons = "".join(
-        f'<button id="{name}" title="{text} ({key})" aria-label="{text}" aria-keyshortcuts="{key}"><kbd>{key}</kbd> '
-        f"<span>{text}</span><i>{sign}</i></button>"
+        f'<button id="{name}" title="{text} ({key})" aria-label="{key} {text}" aria-keyshortcuts="{key}">'
+        f"<kbd>{key}</kbd> <span>{text}</span><i>{sign}</i></button>"
         for name, key, text, sign in _KEYS
     )
     narration = (
@@ -85,7 +85,7 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
         f"<style>{theme_variables()}{_text('player.css')}</style></head><body>"
         f'<header><h1>{title}</h1><p class="about">{about}</p></header>{narration}'
         f'<main><section id="graph" tabindex="0" aria-label="The pipeline">{graph}'
-        '<button id="all" title="The whole graph (F)" aria-label="Whole graph" aria-keyshortcuts="F" hidden>'
+        '<button id="all" title="The whole graph (F)" aria-label="F Whole graph" aria-keyshortcuts="F" hidden>'
         "<kbd>F</kbd> <span>Whole graph</span><i>⤢</i></button>"
         "</section>"
         f'<nav id="player"><input type="range" id="event" aria-label="Event"><output id="now"></output>'

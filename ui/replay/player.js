@@ -86,16 +86,16 @@ function showTable() {
 }
 
 function showCascade() {
-  const rows = did(event).records.map(([of, kind, values]) => {
+  const rows = did(event).records.map(([of, kind, values, why]) => {
     const edge = data.edges[of]
     const made = own('tr')
     const sign = own('td')
     sign.append(badge(kind))
-    made.append(own('td', edge.name), sign)
+    made.append(own('td', edge.name), sign, own('td', data.whys[why], 'why'))
     made.append(cell(edge.columns.map((name, place) => `${name}=${values[place] ?? 'NULL'}`).join(', ')))
     return made
   })
-  fill(at('cascade'), ['on', 'kind', 'record'], rows, event < data.first ? 'Before the first event.' : 'Nothing.')
+  fill(at('cascade'), ['on', 'kind', 'why', 'record'], rows, event < data.first ? 'Before the first event.' : 'Nothing.')
 }
 
 const clock = (ms) => {
@@ -216,6 +216,35 @@ function frame(forward) {
 
 const W = 900
 const H = 200
+const SECOND = 1000
+const DAY = 86_400 * SECOND
+const STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200].map((each) => each * SECOND),
+  ...[1, 2, 7, 14, 30, 90, 365, 1825, 3650, 36_500].map((each) => each * DAY),
+]
+
+// Round numbers between two, at most six.
+function ticks(low, high, steps) {
+  const by = steps.find((each) => (high - low) / each <= 5) ?? steps[steps.length - 1]
+  const found = []
+  for (let each = Math.ceil(low / by) * by; each <= high; each += by) found.push(each)
+  return { by, found }
+}
+
+// A tick of the time: as short as its distance to the next one allows.
+const tickText = (ms, by) => clock(ms).slice(...(by >= DAY ? [0, 10] : by >= 60 * SECOND ? [5, 16] : by >= SECOND ? [11, 19] : [11, 23]))
+
+function axis(name, title, labels) {
+  const made = own('div', null, `axis ${name}`)
+  made.append(own('b', title))
+  for (const [part, text] of labels) {
+    const label = own('span', text)
+    label.style[name === 'up' ? 'top' : 'left'] = `${(part * 100).toFixed(2)}%`
+    made.append(label)
+  }
+  return made
+}
 const scale = { x: () => 0, y: () => 0 }
 function drawChart() {
   const points = data.events.map((each, place) => [data.first + place, each]).filter(([, each]) => each.time != null)
@@ -229,6 +258,12 @@ function drawChart() {
   scale.y = (ms) => H - 12 - ((ms - low) / span) * (H - 24)
   const svg = drawn('svg', { viewBox: `0 0 ${W} ${H}`, preserveAspectRatio: 'none', role: 'img' })
   svg.setAttribute('aria-label', 'Event time over arrival order, with the watermark')
+  const inTime = ticks(low, low + span, STEPS)
+  for (const ms of inTime.found) {
+    const y = scale.y(ms).toFixed(1)
+    svg.append(drawn('line', { x1: 0, x2: W, y1: y, y2: y, class: 'grid' }))
+  }
+  const powers = [1, 2, 5].flatMap((each) => [1, 10, 100, 1000].map((power) => each * power)).sort((a, b) => a - b)
   const names = []
   lines.forEach((line, place) => {
     const color = ['#3f66c9', '#1c7f8c', '#8a5fbf', '#a8600c'][place % 4]
@@ -263,7 +298,13 @@ function drawChart() {
     entry.append(mark, name)
     legend.append(entry)
   })
-  at('chart').replaceChildren(legend, svg)
+  const plot = own('div', null, 'plot')
+  plot.append(
+    axis('up', `event time (${clock(low).slice(0, 10)})`, inTime.found.map((ms) => [scale.y(ms) / H, tickText(ms, inTime.by)])),
+    svg,
+    axis('along', 'event', ticks(data.first, data.last, powers).found.map((seq) => [scale.x(seq) / W, seq.toLocaleString('en')])),
+  )
+  at('chart').replaceChildren(legend, plot)
 }
 
 function show() {

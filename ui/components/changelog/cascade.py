@@ -10,7 +10,7 @@ from storage.model import CascadeRecord, EventRange, Run
 from ui.components.changelog.record_list import in_one_line
 from ui.components.grid import Cell, Row, Table
 from ui.inspect.branches import branches, inputs_of
-from ui.inspect.reasons import reasons
+from ui.inspect.reasons import operators_of, reasons
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import words, workspace
 
@@ -45,7 +45,7 @@ def cascade_table(
     pipeline = pipeline_of(run)
     tree = branches(cascade[:_SHOWN], inputs_of(pipeline))
     late = _late(run, cascade[0].record.seq) if cascade else ""
-    for branch, reason in zip(tree, reasons(tree, pipeline, run.explanation), strict=True):
+    for branch, reason in zip(tree, reasons(tree, operators_of(pipeline), run.explanation), strict=True):
         record, edge = branch.record, branch.edge
         why = Cell(reason, tone="active" if branch.is_fired else "quiet", is_prose=True)
         if late and edge.role == "source":
