@@ -18,6 +18,7 @@
     ├── EpochRefused                an epoch that cannot follow the stored ones
     ├── ExportFailed                the file to download could not be written
     ├── NothingToRecord             a run whose sources have emitted nothing
+    ├── NoRoomForEpoch              the disk has no room for another epoch of a run
     ├── RecordsNotKept              the run keeps only a part of the records that something needs
     ├── RecordingFailed             the files of a recording could not be written
     └── QueryError                  a person's own SQL
@@ -128,6 +129,20 @@ class StoreWriteFailed(StoreError):
         super().__init__(
             f"{what} at the store {path}: {reason} The change was rolled back and everything stored before "
             f"is intact. {todo}."
+        )
+
+
+class NoRoomForEpoch(StoreError):
+    """The disk has no room for another epoch of a run. needed, free: bytes. The epochs so far are stored."""
+
+    def __init__(self, path: Path, last_seq: int, *, needed: int, free: int) -> None:
+        self.path = path
+        self.needed = needed
+        self.free = free
+        super().__init__(
+            f"the run was stopped after event {last_seq:,}, up to which all is stored: another epoch needs about "
+            f"{needed / 1e6:,.0f} MB beside the store {printable(path)}, and {free / 1e6:,.0f} MB are free. Make room, "
+            f"delete runs, or keep less ({KEEP_EDGES.title!r}, {KEEP_KEYS.title!r} in the pipeline's options)."
         )
 
 

@@ -95,6 +95,7 @@ def run(
     live: Live | None = None,
     intake: Intake | None = None,
     when_lost: Callable[[StudioError], StudioError | None] = lambda lost: lost,
+    frees: bool = False,
 ) -> None:
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
@@ -103,7 +104,8 @@ def run(
     The output does not depend on epochs and partitions. live: set for a live run, which takes what its sources receive;
     the workspace is then a new folder inside the run's own one. intake: shared with other runs of the same sources.
     when_lost: the error with which a run ends whose engine ended; None if its caller runs it again, on another one, and
-    the recorder is told of no end.
+    the recorder is told of no end. frees: whether the files of a bounded run are deleted with each epoch that was
+    committed, as the recorder does not need them any more.
     Raises SourceError, RunFailed (with the node), RunCancelled, after the recorder has been told.
     """
     progress = progress or Progress()
@@ -117,7 +119,7 @@ def run(
                 is_over = _run_live(plan, spark, recorder, folder, watched, live, partitions, progress, cancel)
             else:
                 intake = intake or Intake(plan)
-                _run(plan, spark, recorder, folder, watched, epochs, partitions, progress, cancel, intake)
+                _run(plan, spark, recorder, folder, watched, epochs, partitions, progress, cancel, intake, frees=frees)
                 is_over = True
         if is_over:
             recorder.finish()
@@ -154,6 +156,8 @@ def _run(
     progress: Progress,
     cancel: Cancel,
     intake: Intake,
+    *,
+    frees: bool,
 ) -> None:
     views = views_of(plan)
     recorder.begin(described(plan, epochs or 1, views))
@@ -168,6 +172,8 @@ def _run(
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
         recorder.commit(brought(watched.files, output))
+        if frees and not events.is_last_taken:
+            watched.files.free(events.number, runner.kept.paths)
 
 
 def _taken_in(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -82,6 +82,9 @@ class RunFiles(Protocol):
     def sweep(self, kept: Iterable[str]) -> None:
         """For a live run, whose attempts have a folder each in a common one: delete all files but these."""
 
+    def free(self, epoch: int, kept: Collection[str]) -> None:
+        """For a bounded run: delete the files of an epoch that was committed, except these."""
+
     def remove(self) -> None:
         """Empty the workspace."""
 
@@ -136,6 +139,10 @@ class LocalFiles:
     def sweep(self, kept: Iterable[str]) -> None:
         """Delete the other files."""
         self.workspace.around.remove_all_but(kept)
+
+    def free(self, epoch: int, kept: Collection[str]) -> None:
+        """Delete the files."""
+        self.workspace.free(epoch, kept)
 
     def remove(self) -> None:
         """Remove the folder."""
@@ -201,6 +208,11 @@ class FetchedFiles:
     def sweep(self, kept: Iterable[str]) -> None:
         """Delete the other files in a task."""
         self._each([partial(self.workspace.around.remove_all_but, frozenset(kept))])
+
+    def free(self, epoch: int, kept: Collection[str]) -> None:
+        """Delete the files in a task, and the fetched ones."""
+        self.forget()
+        self._each([partial(self.workspace.free, epoch, frozenset(kept))])
 
     def remove(self) -> None:
         """Empty the workspace in a task, and remove the folder."""

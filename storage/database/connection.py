@@ -235,6 +235,15 @@ class Database:
         with self.cursor() as cursor, contextlib.suppress(duckdb.Error):
             cursor.execute("CHECKPOINT")
 
+    def bytes_on_disk(self) -> int:
+        """The size of the file with its log."""
+        places = (self.path, self.path.with_name(f"{self.path.name}.wal"))
+        return sum(place.stat().st_size for place in places if place.exists())
+
+    def bytes_free(self) -> int:
+        """The free space of the disk that the file is on."""
+        return shutil.disk_usage(self.path.parent).free
+
     def close(self) -> None:
         """Close the file after all queries have ended; long ones are interrupted. A later query reopens it."""
         with self._lock:

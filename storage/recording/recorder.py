@@ -19,7 +19,7 @@ from storage.database.connection import Cursor, Database
 from storage.database.late_counts import LATE_OPERATORS, LATE_RECORDS
 from storage.database.sql import identifier
 from storage.database.tables import create_edge, create_run, stored_columns, table_names
-from storage.errors import EpochRefused
+from storage.errors import EpochRefused, NoRoomForEpoch
 from storage.event_time.recorded_clock import append_clock
 from storage.library import runs
 from storage.library.edge_rows import insert_edge, read_edges
@@ -32,13 +32,16 @@ from storage.recording.open_epoch import OpenEpoch
 
 _FILES: Final = "read_parquet($files, hive_partitioning = false)"
 Output = tuple[str, str]
+# An epoch is written into the log first, and then into the file.
+_EPOCHS_FREE: Final = 2
 
 
 class Recording:
     """The recorder of one run.
 
     Raises: UnknownRun; EpochRefused for records that precede stored ones; StoreWriteFailed, after which the epoch is
-    rolled back and can be committed again.
+    rolled back and can be committed again; NoRoomForEpoch after an epoch that is stored, if the disk has no room for
+    another one.
     """
 
     def __init__(
@@ -58,6 +61,8 @@ class Recording:
         self._follow = follow
         self._let_go = let_go
         self._open: _Loading | None = None
+        # By how much an epoch of this process has let the file and its log grow, at most.
+        self._largest = 0
 
     def begin(self, plan: RunPlan) -> None:
         """Create the run's tables and store its plan. A run with committed epochs resumes after the last one."""
@@ -101,6 +106,7 @@ class Recording:
             self.abandon()
             return
         loading = self._loading(output.epoch)
+        before = self._database.bytes_on_disk()
         self._open = None
         try:
             for place, files in output.edges.items():
@@ -110,6 +116,9 @@ class Recording:
             loading.transaction.abandon()
             raise
         loading.transaction.commit()
+        self._largest = max(self._largest, self._database.bytes_on_disk() - before)
+        if not output.is_last:
+            self._require_room(output)
         self._follow(self.run_id)
         if output.checkpoint:
             self._let_go(self.run_id)
@@ -139,6 +148,12 @@ class Recording:
         loading, self._open = self._open, None
         if loading is not None:
             loading.transaction.abandon()
+
+    def _require_room(self, output: EpochOutput) -> None:
+        """Raise NoRoomForEpoch, before Spark computes an epoch that the disk will not hold."""
+        free, needed = self._database.bytes_free(), self._largest * _EPOCHS_FREE
+        if free < needed:
+            raise NoRoomForEpoch(self._database.path, output.last_seq, needed=needed, free=free)
 
     def _last_epoch(self) -> int | None:
         return self._database.integer("SELECT max(epoch) FROM run_epochs WHERE run_id = ?", [self.run_id])

@@ -81,6 +81,7 @@ def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
                 cancel=job.cancel,
                 live=job.live,
                 when_lost=going_on.end,
+                frees=True,
             )
 
 

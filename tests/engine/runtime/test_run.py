@@ -126,6 +126,27 @@ def test_state_survives_more_epochs_than_it_takes_to_compact_it(spark: SparkSess
     assert split == once
 
 
+def test_the_files_of_committed_epochs_are_deleted_except_their_states(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [[n % 3] for n in range(19)]
+    many = pipeline("aggregate", rows, group_by=["n"], aggregates=[{"function": "COUNT", "name": "c"}])
+    plan, place = plan_of(many, spark, FOLDER), tmp_path / "freed"
+
+    class Looking(TraceRecorder):
+        def commit(self, output: EpochOutput) -> None:
+            there = {file.relative_to(place) for file in place.rglob("*.*") if file.is_file()}
+            before = {file for file in there if {f"epoch={n}" for n in range(output.epoch)} & set(file.parts)}
+            assert {file.parts[0] for file in before} <= {"steps"}
+            assert {file.parts[3] for file in before} <= {"states", "merged"}
+            super().commit(output)
+
+    recorder = Looking()
+    with in_process():
+        whole = run_pipeline(many, spark, FOLDER, tmp_path / "whole", epochs=20, partitions=2).text()
+        files = LocalFiles(place)
+        run(plan, spark=spark, recorder=recorder, folder=FOLDER, files=files, epochs=20, partitions=2, frees=True)
+    assert recorder.text() == whole
+
+
 @pytest.mark.parametrize("is_large", [False, True])
 def test_a_large_input_is_spread_over_more_tasks_than_cores(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_large: bool
