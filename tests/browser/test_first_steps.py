@@ -17,6 +17,10 @@ from tests.browser.conftest import OpenPage
 TABS = ("Records", "Table as of", "Late", "Plan", "SQL", "Problems")
 
 
+def color(page: Page) -> str:
+    return str(page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"))
+
+
 def canvas_box(page: Page) -> dict[str, float]:
     area = page.locator(".st-key-bench-canvas").bounding_box()
     assert area is not None
@@ -42,6 +46,31 @@ def test_the_canvas_keeps_its_place_in_every_tab_of_the_drawer(open_page: OpenPa
         tab(page, name)
         places[name] = canvas_box(page)
     assert all(place == places[TABS[0]] for place in places.values()), places
+
+
+def test_dark_is_chosen_for_all_pages_and_the_system_again(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain9")
+    before = color(page)
+
+    def choose(name: str) -> None:
+        page.locator(".st-key-theme-choice").get_by_role("button").click()
+        page.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_url(lambda url: "theme=" not in url)
+        settled(page)
+
+    choose("Dark")
+    try:
+        assert color(page) != before
+        # The draft is still the open one, and another page, loaded anew, is dark, too.
+        expect(node(page, "counts")).to_be_visible()
+        page.goto(page.url.partition("/build")[0])
+        expect(page.get_by_role("button", name="New pipeline")).to_be_visible()
+        assert color(page) != before
+        page.go_back()
+        settled(page)
+    finally:
+        choose("As the system")
+    assert color(page) == before
 
 
 def test_a_copied_line_posts_a_row_that_the_form_shows_by_itself(open_page: OpenPage) -> None:

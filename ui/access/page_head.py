@@ -5,6 +5,8 @@
 - The library of its charts. It has 4.7 MB, and its start occupies the browser for most of a second, which was a part of
   the first chart that a user opened. It is read beside Streamlit's own script, and started once a page is drawn and
   nothing has happened for a second.
+- The theme that the user chose, by a link with `theme` in its query. Streamlit keeps one by the path of the page at
+  which the browser came in, so that each page could have another.
 """
 
 from __future__ import annotations
@@ -21,6 +23,19 @@ _HEAD: Final = b"<head>"
 _STATIC: Final = Path(streamlit.__file__).parent / "static"
 _TOLD: Final = """<script>
 window.__streamlit = { BACKEND_BASE_URL: location.origin + %s };
+</script>"""
+THEME: Final = "theme"
+_CHOSEN: Final = """<script>
+{
+  const own = "changelog-studio-theme", here = new URL(location), asked = here.searchParams.get(%(theme)s);
+  if (["Light", "Dark", "System"].includes(asked)) localStorage.setItem(own, JSON.stringify(asked));
+  if (asked !== null) {
+    here.searchParams.delete(%(theme)s);
+    history.replaceState(history.state, "", here);
+  }
+  const chosen = localStorage.getItem(own);
+  if (chosen !== null) localStorage.setItem(`stActiveTheme-${location.pathname}-v2`, chosen);
+}
 </script>"""
 _CHARTS: Final = """<link rel="modulepreload" crossorigin fetchpriority="low" href=%s>
 <script>
@@ -44,7 +59,7 @@ class PageHead:
     def __init__(self, app: Asgi, base: str = "") -> None:
         self._app = app
         path = f"/{base.strip('/')}"
-        told = _TOLD % json.dumps(path)
+        told = _TOLD % json.dumps(path) + _CHOSEN % {"theme": json.dumps(THEME)}
         for library in charts_library():
             address = json.dumps(f"{path.rstrip('/')}/{library}")
             told += _CHARTS % (address, address)

@@ -18,6 +18,7 @@ from ui.components.shell.replay_export import replay_export
 from ui.components.shell.saved_views import saved_views
 from ui.components.shell.shots import shots
 from ui.components.shell.story_writer import story_button
+from ui.components.shell.theme_choice import theme_choice
 from ui.export.page import page_as_html
 from ui.export.record import aside, recorded
 from ui.runs.manager import runs
@@ -63,6 +64,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
             commands()
             shots()
             presenting_keys()
+            theme_choice()
             replay_export(view, chooses=False)
             st.button(
                 "Show the controls" if state.is_bare else "Hide the controls",
@@ -113,6 +115,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
             args=("on",),
             help="Only the page itself, for a room: the graph as large as the screen, large text.",
         )
+        theme_choice()
         glossary()
         commands()
         shots()
