@@ -71,7 +71,7 @@ def key_expressions(
     """
     if len(left_keys) != len(right_keys):
         message = (
-            f"the left input has {len(left_keys)} join columns, the right one {len(right_keys)}. "
+            f"it compares {len(left_keys)} of the left input's columns with {len(right_keys)} of the right one's. "
             "Choose the same number on both sides; they are compared in this order."
         )
         raise PlanRejected(message, node, "right_keys")

@@ -7,9 +7,8 @@ of one of them, both are compared from the first event on that both have kept.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -53,12 +52,16 @@ _NONE: Final = -(1 << 63)
 
 @dataclass(frozen=True)
 class PlanDifference:
-    """A difference of two plans: the node, the property, and its value in each; empty if it is absent."""
+    """A difference of two plans: the node, the property, and its value in each; None if it is absent.
+
+    operator: of the node, if the property is one of its parameters and the operator is the same in both; else empty.
+    """
 
     node: str
     what: str
-    left: str
-    right: str
+    left: Any
+    right: Any
+    operator: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,18 +145,16 @@ class RunDifferences(OfAllRuns):
 
     def plans(self, left: Run, right: Run) -> tuple[PlanDifference, ...]:
         """Parameters, wiring and the planner's decisions that differ."""
-        differences: list[PlanDifference] = []
-        for what, a, b in (
-            ("parameters", _parameters(left), _parameters(right)),
-            ("plan", _decisions(left), _decisions(right)),
-        ):
-            for node, name in dict.fromkeys([*a, *b]):
-                one, other = a.get((node, name), ""), b.get((node, name), "")
-                if one != other:
-                    differences.append(
-                        PlanDifference(node, name if what == "parameters" else f"{what}: {name}", one, other)
-                    )
-        return tuple(differences)
+        documents = [PipelineDocument.of(run.document) for run in (left, right)]
+        operators = dict(documents[0].operators.items() & documents[1].operators.items())
+        of_nodes = _different(*map(_parameters, documents))
+        wired = _different(*map(_wiring, documents))
+        decided = _different(_decisions(left), _decisions(right))
+        return (
+            *(replace(each, operator=operators.get(each.node, "")) for each in of_nodes),
+            *wired,
+            *(replace(each, what=f"plan: {each.what}") for each in decided),
+        )
 
     def counters(self, left_run: int, right_run: int) -> tuple[CounterPair, ...]:
         """The counters of every node of either run; those that differ come first."""
@@ -303,23 +304,32 @@ def _late(run: StoredRun, kept_from: int) -> str:
     return " UNION ALL ".join(parts)
 
 
-def _parameters(run: Run) -> dict[tuple[str, str], str]:
-    """The parameters, inputs and options of a run's pipeline, by (node, what)."""
-    pipeline = PipelineDocument.of(run.document)
-    texts: dict[tuple[str, str], str] = {}
-    for node, operator in pipeline.operators.items():
-        texts[node, "operator"] = operator
-        texts |= {(node, str(name)): _text(value) for name, value in pipeline.parameters[node].items()}
-    for node, inputs in pipeline.inputs.items():
+_Properties = Mapping[tuple[str, str], Any]
+
+
+def _different(left: _Properties, right: _Properties) -> Iterator[PlanDifference]:
+    for node, name in dict.fromkeys([*left, *right]):
+        one, other = left.get((node, name)), right.get((node, name))
+        if one != other:
+            yield PlanDifference(node, name, one, other)
+
+
+def _parameters(document: PipelineDocument) -> _Properties:
+    return {(node, name): value for node, named in document.parameters.items() for name, value in named.items()}
+
+
+def _wiring(document: PipelineDocument) -> _Properties:
+    """The operators, inputs and options of a pipeline, by (node, what)."""
+    properties: dict[tuple[str, str], Any] = {(node, "operator"): name for node, name in document.operators.items()}
+    for node, inputs in document.inputs.items():
         for port, (source, _) in inputs:
-            texts.setdefault((node, f"input {port}"), source)
-    texts |= {("", str(name)): _text(value) for name, value in pipeline.options.items()}
-    return texts
+            properties.setdefault((node, f"input {port}"), source)
+    return properties | {("", name): value for name, value in document.options.items()}
 
 
-def _decisions(run: Run) -> dict[tuple[str, str], str]:
+def _decisions(run: Run) -> _Properties:
     return {
-        (node.id, name): _text(value)
+        (node.id, name): value
         for node in run.explanation.nodes
         for name, value in (
             ("mode", node.mode),
@@ -330,10 +340,6 @@ def _decisions(run: Run) -> dict[tuple[str, str], str]:
             ("state", node.state),
         )
     }
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _rows(edge: Edge, start: int, stop: int, before: int) -> str:

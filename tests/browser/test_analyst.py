@@ -106,10 +106,10 @@ def test_two_runs_are_compared_by_a_link(open_page: OpenPage) -> None:
     expect(rows(page, "What differs").first).to_contain_text("different")
     expect(rows(page, "Final tables compared")).to_have_count(1)
     rows(page, "What differs").filter(has_text="Plan").click()
-    expect(rows(page, "Plans compared").first).to_contain_text("watermark_delay_ms")
+    expect(rows(page, "Plans compared").first).to_contain_text("Watermark delay")
     page.get_by_role("button", name="Swap").click()
     expect(page).to_have_url(re.compile("run=5.*versus=2"))
-    expect(rows(page, "Plans compared").first).to_contain_text("12000")
+    expect(rows(page, "Plans compared").first).to_contain_text("12 s")
 
 
 @pytest.mark.slow

@@ -68,6 +68,6 @@ def test_plans_differ_by_parameter(store: Store, tmp_path: Path) -> None:
     left = store.runs.get(seeded_store.windows(store, tmp_path))
     right = store.runs.get(seeded_store.windows(store, tmp_path, delay=12_000))
     assert store.run_differences.plans(left, right) == (
-        PlanDifference("clicks", "watermark_delay_ms", "5000", "12000"),
+        PlanDifference("clicks", "watermark_delay_ms", 5000, 12000, "rows"),
     )
     assert store.run_differences.plans(left, left) == ()

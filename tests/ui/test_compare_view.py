@@ -37,7 +37,7 @@ def test_what_another_delay_changed_is_found_part_by_part(store: Store, tmp_path
         ["only in run 2", "b", "2001-09-09 01:48:20", "2001-09-09 01:48:30", "[5, 6]"]
     ]
     app.segmented_control(key="compare-part").set_value("Plan").run()
-    assert ["clicks", "watermark_delay_ms", "5000", "12000"] in rows_of(app, "compare-plan")
+    assert ["clicks", "Watermark delay", "5 s", "12 s"] in rows_of(app, "compare-plan")
     app.segmented_control(key="compare-part").set_value("Late records").run()
     assert rows_of(app, "compare-late")[0][-2:] == ["dropped, late by 5.001 s", "in time"]
     app.segmented_control(key="compare-part").set_value("Changelog").run()

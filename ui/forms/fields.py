@@ -191,6 +191,27 @@ _TEXTS: Final[dict[FieldKind, tuple[Callable[[Any], str], Callable[[str], object
 }
 
 
+def value_text(field: Field, value: Any) -> str:
+    """A value of a document as a form shows it; "" for None."""
+    value = _as_typed(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if field.kind is FieldKind.COLUMNS and all(isinstance(each, str) for each in value):
+        return _words_text(value)
+    return _TEXTS.get(field.kind, (_plain,))[0](value)
+
+
+def _as_typed(value: Any) -> Any:
+    """A value of a document with expressions as they were typed."""
+    if (typed := flink_in(value)) is not None:
+        return typed
+    if isinstance(value, Mapping):
+        return {name: _as_typed(each) for name, each in value.items()}
+    return [_as_typed(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
 def _number(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     value = form.value(field)
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):

@@ -18,6 +18,7 @@ from ui.components.runs.open_run import opened_run
 from ui.components.runs.run_difference_tables import (
     counter_table,
     late_pairs_table,
+    plan_differences,
     plan_table,
     record_pairs_table,
     time_table,
@@ -94,7 +95,7 @@ class _Differences:
         # Of two zones, one would be wrong.
         zones = [store.runs.zone(run_id) for run_id in ids]
         self.zone = zones[0] if zones[0] == zones[1] else None
-        self.plans = store.run_differences.plans(left, right)
+        self.plans = plan_differences(store.run_differences.plans(left, right))
         self.counters = store.run_differences.counters(*ids)
         self.times = store.run_differences.times(*ids)
         self.late = store.run_differences.late(*ids)
@@ -193,7 +194,7 @@ class _Differences:
         pairs = workspace.store().run_differences.records(
             self.left.run_id, self.right.run_id, self.edge.node, self.edge.port, from_seq=start, limit=_RECORDS
         )
-        st.caption(f"From event {start:,} on, position by position: they diverge at event {self.event:,}.")
+        st.caption(f"They diverge at event {self.event:,}. From just before it, position by position:")
         grid(
             record_pairs_table(pairs, self.edge.names, *self.names, state.event or self.event),
             key="compare-records",

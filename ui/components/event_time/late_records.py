@@ -43,10 +43,10 @@ def late_summary(run: Run, totals: LateTotals) -> None:
 def rejected_summary(run: Run, totals: LateTotals) -> None:
     """Draw how many rows were rejected."""
     scope = f" {so_far(run)}" if so_far(run) else ""
-    without = "it" if totals.rejected == 1 else "them"
+    were, they, them = ("was", "it", "it") if totals.rejected == 1 else ("were", "they", "them")
     st.markdown(
-        f"**{words.count(totals.rejected, 'row')} {'was' if totals.rejected == 1 else 'were'} rejected**{scope}: they "
-        f"could not be read, and the run went on without {without}."
+        f"**{words.count(totals.rejected, 'row')} {were} rejected**{scope}: {they} could not be read, and the run went "
+        f"on without {them}."
     )
 
 

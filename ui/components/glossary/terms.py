@@ -64,6 +64,12 @@ GLOSSARY: Final[dict[str, tuple[Term, ...]]] = {
             RETRACTION,
         ),
         Term(
+            "Step",
+            "The place of a record among those that one event caused: 1.2 is the second record that came of the first. "
+            "Ordered by event and step, records are in the order in which one engine would have sent them.",
+            ("steps",),
+        ),
+        Term(
             "Cascade",
             "All records that one event caused, from its source down to the sinks.",
             ("cascades",),

@@ -2,27 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from engine.model.changelog import RowKind
 from engine.model.zones import Zone
 from storage.changelogs.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair
 from storage.model import NodeCounters, Record
+from ui.builder.editing import operator_class
 from ui.components.grid import Cell, Row, Table
+from ui.forms.fields import value_text
+from ui.forms.spec import fields_of
 from ui.shell import words
+
+
+def plan_differences(differences: Sequence[PlanDifference]) -> tuple[PlanDifference, ...]:
+    """The differences in the words of forms, without those of a value that is the default."""
+    return tuple(_in_words(differences))
+
+
+def _in_words(differences: Sequence[PlanDifference]) -> Iterator[PlanDifference]:
+    for each in differences:
+        fields = {field.name: field for field in fields_of(cls)} if (cls := operator_class(each.operator)) else {}
+        field = fields.get(each.what)
+        if field is None:
+            what = each.what.replace("_", " ") if each.what.startswith("plan: ") else each.what
+            yield replace(each, what=what, left=_text(each.left), right=_text(each.right))
+            continue
+        sides = (field.default if value is None else value for value in (each.left, each.right))
+        left, right = (value_text(field, value) for value in sides)
+        if left != right:
+            yield replace(each, what=field.title, left=left, right=right)
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else json.dumps(value, ensure_ascii=False)
 
 
 def plan_table(differences: Sequence[PlanDifference], left: str, right: str) -> Table:
     """One line per parameter or decision that differs."""
     rows = [
-        Row((Cell(each.node or "pipeline", is_strong=True), Cell(each.what), _text(each.left), _text(each.right)))
+        Row((Cell(each.node or "pipeline", is_strong=True), Cell(each.what), _value(each.left), _value(each.right)))
         for each in differences
     ]
     return Table(("node", "what", left, right), rows)
 
 
-def _text(text: str) -> Cell:
-    return Cell(text, is_changed=True) if text else Cell("missing", tone="quiet")
+def _value(text: str) -> Cell:
+    return Cell(text, is_changed=True) if text else Cell("none", tone="quiet")
 
 
 def counter_table(pairs: Sequence[CounterPair], left: str, right: str) -> Table:
