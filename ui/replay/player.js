@@ -202,7 +202,8 @@ function frame(forward) {
   const isSmall = fit < LEAST
   at('all').hidden = !isSmall
   at('all').setAttribute('aria-pressed', String(isWhole))
-  const scale = isSmall && !isWhole ? LEAST : fit
+  // Before the first event, all of it.
+  const scale = isSmall && !isWhole && event >= data.first ? LEAST : fit
   const high = Math.min(most, whole.height * scale)
   svg.setAttribute('width', isSmall ? wide : whole.width * fit)
   svg.setAttribute('height', high)

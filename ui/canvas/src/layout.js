@@ -33,7 +33,8 @@ export function layout(document, catalog, gap = GAP_X) {
 
 /**
  * The places that dagre finds for all nodes. It does not know in which order a node has its ports: of a layout, the same
- * one upside down, and one that heeds this order, the one is taken in which the fewest edges cross.
+ * one upside down, and one that heeds this order, the one is taken in which the fewest edges cross; of several such, the
+ * one in which the sources stand as in the document: an edit that has nothing to do with them does not swap their rows.
  *
  * @param {Pipeline} document
  * @param {Catalog} catalog
@@ -46,15 +47,19 @@ function automatic(document, catalog, gap) {
   const below = Math.max(...Object.values(plain).map(([, y]) => y)) + MARGIN
   /** @type {Places} */
   const upsideDown = Object.fromEntries(Object.entries(plain).map(([id, [x, y]]) => [id, [x, below - y]]))
+  const sources = document.nodes.filter(({ id }) => edges.every(({ target }) => target !== id)).map(({ id }) => id)
+  // Less than one crossing, however many they are.
+  const faults = (/** @type {Places} */ places) =>
+    crossings(document, catalog, edges, places) + 1 - 1 / (1 + swaps(sources.map((id) => places[id][1])))
   let best = plain
-  let fewest = crossings(document, catalog, edges, plain)
+  let fewest = faults(plain)
   // Two layouts of a large document would be felt while it is edited.
   const ordered =
     ids.size <= MOST_TRIED ? [() => placedBy(document, edges, gap, portOrder(document, catalog, edges))] : []
   for (const candidate of [() => upsideDown, ...ordered]) {
     if (!fewest) break
     const other = candidate()
-    const found = crossings(document, catalog, edges, other)
+    const found = faults(other)
     if (found >= fewest) continue
     best = other
     fewest = found
@@ -87,6 +92,13 @@ function placedBy(document, edges, gap, constraints) {
     }),
   )
 }
+
+/**
+ * The number of pairs that are out of order.
+ *
+ * @param {number[]} rows
+ */
+const swaps = (rows) => rows.reduce((sum, row, at) => sum + rows.slice(at + 1).filter((other) => other < row).length, 0)
 
 /**
  * The number of pairs of edges that cross, drawn straight from port to port.

@@ -134,3 +134,21 @@ test('groups stand in the order of the ports that they feed', () => {
   const found = layout(document, {})
   assert.ok(found.two_2[1] < found.one_2[1])
 })
+
+test('the rows of sources stay in the order of the document when something is added below', () => {
+  /** @type {Record<string, null>} */
+  const nodes = { orders: null, customers: null, filter: null, latest: null, join: null }
+  /** @type {[string, string, string?][]} */
+  const edges = [
+    ['orders', 'filter'],
+    ['customers', 'latest'],
+    ['filter', 'join', 'left'],
+    ['latest', 'join', 'right'],
+  ]
+  for (let last = 0; last <= edges.length; last++) {
+    const found = layout(pipeline(nodes, edges.slice(0, last)), {})
+    assert.ok(found.orders[1] < found.customers[1], `after ${last} edges`)
+  }
+  const other = layout(pipeline(nodes, [...edges].reverse()), {})
+  assert.ok(other.orders[1] < other.customers[1])
+})

@@ -81,14 +81,22 @@ def _head(pipeline: Pipeline, verdict: Check, size: Size) -> str:
     )
     to_do = sum(is_to_do(pipeline, problem) for problem in verdict.problems)
     if wrong := len(verdict.problems) - to_do:
-        st.badge(words.count(wrong, "problem"), color="red")
+        _problems(f":red-badge[{words.count(wrong, 'problem')}]", "wrong")
     if to_do and pipeline.nodes:
-        st.badge(f"{to_do} to do", color="gray")
+        _problems(f":gray-badge[{to_do} to do]", "to-do")
     st.space("stretch")
     if size != "closed":
         _height("Half height" if size == "full" else "Full height", "half" if size == "full" else "full")
     _height("Open the drawer" if size == "closed" else "Close the drawer", "half" if size == "closed" else "closed")
     return bench().tab
+
+
+def _problems(label: str, key: str) -> None:
+    st.button(label, key=f"drawer-{key}", type="tertiary", on_click=_show_problems, help="Show them")
+
+
+def _show_problems() -> None:
+    bench().open_drawer("Problems")
 
 
 _ICONS: Final[dict[str, str]] = {

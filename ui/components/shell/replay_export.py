@@ -14,6 +14,7 @@ from ui.replay.page import replay_as_html
 from ui.shell import words, workspace
 from ui.shell.navigation import INSPECT, View
 from ui.shell.state import state
+from ui.stories.telling import story_of_run
 
 _AROUND: Final = 100
 
@@ -38,9 +39,11 @@ def replay_export(view: View, *, chooses: bool) -> None:
         with st.container(horizontal=True, gap="small"):
             first = int(st.number_input("Replay from event", low, high, first, key=f"{key}-first"))
             last = int(st.number_input("to event", low, high, last, key=f"{key}-last"))
-    story = told_story()
 
     def make() -> str:
+        story = told_story() or story_of_run(store, run)
+        if story is not None and not story.steps:
+            story = None
         return replay_as_html(store, run, EventRange(first, max(first, last)), story)
 
     st.download_button(
@@ -53,5 +56,5 @@ def replay_export(view: View, *, chooses: bool) -> None:
         key="export-replay",
         width="stretch" if chooses else "content",
         help="One file that plays these events without the studio and without a network: graph, records, tables, "
-        f"watermark, and the narration of the open story. At most {words.count(MOST_EVENTS, 'event')}.",
+        f"watermark, and the narration of the open story, or of the pipeline's own. At most {words.count(MOST_EVENTS, 'event')}.",
     )

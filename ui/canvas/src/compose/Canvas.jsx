@@ -187,7 +187,7 @@ export function Canvas({ data, dark, shadow, send }) {
     commands: () => setOpened('commands'),
     sheet: () => setOpened('sheet'),
   }
-  const onKeyDown = useKeyboard(box, commands, opened !== null, select)
+  const keyboard = useKeyboard(box, commands, opened !== null, select)
   const listed = () => {
     const connections = connectionCommands(document, catalog, selection.nodes, edits)
     if (opened === 'connect') return connections
@@ -229,7 +229,7 @@ export function Canvas({ data, dark, shadow, send }) {
         role="group"
         aria-label={`${data.name}: ${count} ${count === 1 ? 'node' : 'nodes'}`}
         style={data.colors}
-        onKeyDown={onKeyDown}
+        {...keyboard}
         data-settled={isSettled}
         data-edges={drawn.edges.length}
       >

@@ -54,5 +54,10 @@ export function useKeyboard(box, commands, isCovered, select) {
     commands[name]()
   }
 
-  return onKeyDown
+  // React Flow moves a selected node by the arrow keys, also with Alt.
+  const onKeyDownCapture = (/** @type {import('react').KeyboardEvent} */ event) => {
+    if (event.altKey && event.key.startsWith('Arrow')) onKeyDown(event)
+  }
+
+  return { onKeyDown, onKeyDownCapture }
 }

@@ -13,6 +13,8 @@ const PRESSES = /** @type {const} */ (['pointerdown', 'pointerup', 'pointercance
 // Nodes keep clear of the buttons along the top and of the zoom buttons at the left, in px.
 const ROOM = { top: 56, left: 56, right: 28, bottom: 28 }
 const FORM = '.st-key-bench-panel'
+const FORM_MS = 5000
+const LOOK_MS = 120
 
 export const isFormOpen = () => document.querySelector(FORM) !== null
 
@@ -145,19 +147,29 @@ export function useViewport(flow, box, positions, placed, selected) {
     }
   }, [box, fit, isVisible, latest])
 
-  // The form of a node opens over the canvas. It does not hide its node.
+  // The form of a node or an edge opens over the canvas, once Python has drawn it. It hides neither the node nor the ends of
+  // the edge.
   useEffect(() => {
     if (!selected) return
-    const later = setTimeout(() => {
-      const at = latest.current[selected]
+    const ends = latest.current[selected] ? [selected] : selected.split('>').map((end) => end.split(/[.:]/)[0])
+    let left = FORM_MS
+    const look = () => {
+      const places = ends.map((id) => latest.current[id]).filter(Boolean)
       const seen = area()
-      if (!at || !seen) return
+      if (!places.length || !seen) return
+      if (!isFormOpen() && left > 0) {
+        left -= LOOK_MS
+        later = setTimeout(look, LOOK_MS)
+        return
+      }
+      const at = places.reduce((one, other) => (other[0] > one[0] ? other : one))
       const { x, y, zoom } = flow.getViewport()
       const right = (at[0] + WIDTH) * zoom + x
       const edge = seen.width - covered(box, seen).right - ROOM.right
       if (right > edge && at[0] * zoom + x < seen.width)
         flow.setViewport({ x: x + edge - right, y, zoom }, { duration: 150 })
-    }, 120)
+    }
+    let later = setTimeout(look, LOOK_MS)
     return () => clearTimeout(later)
   }, [selected, area, box, flow, latest])
 

@@ -28,6 +28,26 @@ const nameOf = (shot) =>
   /st-key-(\S+)/.exec(shot.closest('[class*="st-key-"]')?.className ?? '')?.[1] ||
   'chart'
 
+/**
+ * The upper right corner of what is seen of a table: it may be scrolled.
+ *
+ * @param {Element} shot
+ */
+function seen(shot) {
+  let { right, top } = shot.getBoundingClientRect()
+  /** @type {Element | null} */
+  let each = shot
+  while (each) {
+    const root = each.getRootNode()
+    each = each.parentElement ?? (root instanceof ShadowRoot ? root.host : null)
+    if (!each || getComputedStyle(each).overflowY === 'visible') continue
+    const box = each.getBoundingClientRect()
+    right = Math.min(right, box.right)
+    top = Math.max(top, box.top)
+  }
+  return { right, top }
+}
+
 /** @param {{ parentElement: Element | ShadowRoot }} args */
 export default function mount({ parentElement }) {
   const bar = /** @type {HTMLElement} */ (parentElement.querySelector('.shots'))
@@ -65,7 +85,7 @@ export default function mount({ parentElement }) {
     const isTable = Boolean(shot?.isConnected && shot.matches(TABLE))
     bar.classList.toggle('near', isTable)
     if (!shot?.isConnected) return show(false)
-    const { right, top } = shot.getBoundingClientRect()
+    const { right, top } = seen(shot)
     bar.style.left = `${right}px`
     bar.style.top = `${top}px`
     if (!isTable) return

@@ -31,7 +31,7 @@ export function recordForms({ data }, zoom, least) {
   const size = Math.max(TEXT, (least * SHARE) / zoom)
   const line = size * 1.35 + 2
   const letters = Math.max(...records.map((record) => record.text.length))
-  const wanted = Math.ceil((letters + 2) * LETTER * size + 30)
+  const wanted = Math.ceil((letters + 6) * LETTER * size + 12)
   const list = (/** @type {number} */ shown, /** @type {number} */ most) => ({
     form: /** @type {const} */ ('list'),
     columns: shown,
