@@ -56,5 +56,6 @@ def replay_export(view: View, *, chooses: bool) -> None:
         key="export-replay",
         width="stretch" if chooses else "content",
         help="One file that plays these events without the studio and without a network: graph, records, tables, "
-        f"watermark, and the narration of the open story, or of the pipeline's own. At most {words.count(MOST_EVENTS, 'event')}.",
+        "watermark, and the narration of the open story, or of the pipeline's own. At most "
+        f"{words.count(MOST_EVENTS, 'event')}.",
     )
