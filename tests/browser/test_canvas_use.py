@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.canvas_page import (
     RUN_TIMEOUT_MS,
+    STUDIO,
     add,
     at_rest,
     box,
@@ -213,6 +214,30 @@ def test_the_node_under_the_pointer_stays_where_it_is_when_others_are_laid_out(o
     assert place(page, "sink") != placed
     after = middle(node(page, "sink"))
     assert (round(after[0] - before[0]), round(after[1] - before[1])) == (0, 0)
+
+
+def test_alt_and_an_arrow_select_a_neighbour_and_move_nothing(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain10")
+    pick(page, "sink")
+    before = place(page, "sink")
+    node(page, "sink").focus()
+    page.keyboard.press("Alt+ArrowLeft")
+    settled(page)
+    expect(page).to_have_url(re.compile("selection=counts"))
+    assert place(page, "sink") == before
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+def test_the_form_of_an_edge_hides_neither_of_its_ends(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain6")
+    page.locator('.react-flow__edge[data-pick^="counts>sink"]').focus()
+    page.keyboard.press("Enter")
+    form = page.locator(".st-key-bench-panel")
+    expect(form).to_be_visible()
+    page.wait_for_function(
+        f"""() => {STUDIO}.querySelector('[data-pick=sink]').getBoundingClientRect().right
+            <= document.querySelector('.st-key-bench-panel').getBoundingClientRect().left"""
+    )
 
 
 def test_the_arrow_keys_move_and_zoom_answers(open_page: OpenPage) -> None:

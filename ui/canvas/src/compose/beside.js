@@ -1,6 +1,8 @@
 // Where an explanation stands over the canvas: not over what it explains, not over the neighbours of that, and over as
 // little else as possible.
 
+import { FORM } from './viewport.js'
+
 /** @import { TipContent } from './Tip.jsx' */
 
 /** @typedef {{ left: number, top: number, width: number, height: number }} Area in px of the canvas */
@@ -42,6 +44,8 @@ export function besides(box, own, { of, at }) {
     weight: id === of[0] ? EXPLAINED : of.includes(id) ? NEIGHBOUR : 1,
   }))
   hidden.push({ area: pointer, weight: EXPLAINED })
+  const form = document.querySelector(FORM)
+  if (form) hidden.push({ area: inside(form.getBoundingClientRect()), weight: EXPLAINED })
   return best(
     inside(own.getBoundingClientRect()),
     explained,

@@ -12,7 +12,7 @@ import { held, shrunk } from './staying.js'
 const PRESSES = /** @type {const} */ (['pointerdown', 'pointerup', 'pointercancel'])
 // Nodes keep clear of the buttons along the top and of the zoom buttons at the left, in px.
 const ROOM = { top: 56, left: 56, right: 28, bottom: 28 }
-const FORM = '.st-key-bench-panel'
+export const FORM = '.st-key-bench-panel'
 const FORM_MS = 5000
 const LOOK_MS = 120
 

@@ -19,8 +19,9 @@ const EDGES = { lit: LitEdge }
 // Room for records between the nodes: in a presentation for larger ones.
 const GAP = 190
 const WIDE_GAP = 250
-// In a presentation, names fit into their nodes from this zoom on.
-const LEAST = 0.75
+// Names fit into their nodes from this zoom on, and values between them; in a presentation, for a room.
+const LEAST = 0.55
+const LEAST_PRESENTED = 0.75
 const MOST_PRESENTED = 1.5
 const MARGIN = 24
 const TO_MS = 300
@@ -116,8 +117,8 @@ export function TimeCanvas({ data, dark, pick }) {
     [choose, pick, fold],
   )
 
-  // The whole pipeline stays in view, also when the page changes its width. In a presentation, where it would be too
-  // small for a room, the view follows the records.
+  // The whole pipeline stays in view, also when the page changes its width. Where it would be too small to read, the view
+  // follows the records.
   const lit = useMemo(() => drawn.nodes.flatMap(({ id }) => (isLit(id) ? [id] : [])), [drawn, isLit])
   const litNow = lit.join()
   const fit = useCallback(
@@ -135,7 +136,8 @@ export function TimeCanvas({ data, dark, pick }) {
       for (const each of later) clearTimeout(each)
       later = []
       const size = box.current?.getBoundingClientRect()
-      const parts = data.presented && size ? followed(positions, litNow.split(',').filter(Boolean), size) : []
+      const least = data.presented ? LEAST_PRESENTED : LEAST
+      const parts = size ? followed(positions, litNow.split(',').filter(Boolean), size, least) : []
       if (!parts.length || !size) return fit()
       const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
       const to = (/** @type {import('../graph/camera.js').Part} */ { x, y, width }, /** @type {number} */ duration) => {
@@ -222,8 +224,9 @@ export function TimeCanvas({ data, dark, pick }) {
  * @param {Places} places
  * @param {string[]} lit
  * @param {{ width: number, height: number }} size
+ * @param {number} least zoom at which it can be read
  */
-function followed(places, lit, size) {
+function followed(places, lit, size, least) {
   const box = (/** @type {string} */ id) => ({ x: places[id][0], y: places[id][1], width: WIDTH, height: HEIGHT })
   const ids = Object.keys(places)
   if (!ids.length) return []
@@ -234,6 +237,6 @@ function followed(places, lit, size) {
     width: tight.width + 2 * MARGIN,
     height: tight.height + 2 * MARGIN,
   }
-  if (Math.min(size.width / whole.width, size.height / whole.height) >= LEAST) return []
-  return shots(lit.map(box), whole, size, LEAST)
+  if (Math.min(size.width / whole.width, size.height / whole.height) >= least) return []
+  return shots(lit.map(box), whole, size, least)
 }
