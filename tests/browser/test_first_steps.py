@@ -33,10 +33,14 @@ def test_a_new_canvas_invites_and_a_new_node_says_what_is_to_do(open_page: OpenP
     expect(page.get_by_text("Add a source with")).to_be_visible()
     expect(page.get_by_text(re.compile("pipeline is empty|problem"))).to_have_count(0)
     add(page, "aggregate")
-    expect(page.get_by_text("1 to do", exact=True)).to_be_visible()
+    to_do = page.get_by_role("button", name="1 to do")
+    expect(to_do).to_be_visible()
     expect(page.get_by_text(re.compile(r"\d problem"))).to_have_count(0)
     expect(node(page, "aggregate").locator(".op.to-do")).to_be_visible()
     assert canvas_box(page) == before
+    # It leads to what is to do.
+    to_do.click()
+    expect(page.locator(".st-key-bench-drawer").get_by_role("button", name="Show", exact=True)).to_be_visible()
 
 
 def test_the_canvas_keeps_its_place_in_every_tab_of_the_drawer(open_page: OpenPage) -> None:
