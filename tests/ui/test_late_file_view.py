@@ -103,11 +103,11 @@ def test_which_ones_says_the_most_telling_values(store: Store, tmp_path: Path, o
     app.segmented_control(key=f"part-{run}").set_value("Which ones?").run()
     said = [markdown.value for markdown in app.markdown]
     assert (
-        "**100% of the dropped** records have kind = van and city = Leipzig, as 5.0% of all records of trips do."
+        "**100% of the dropped** records have kind = van and city = Leipzig; of all records of trips it is 5.0%."
         in said
     )
     first, second = rows_of(app, f"groups-grid-{run}")[:2]
-    assert first == ["kind and city", "van, Leipzig", "7", "100.0%", "5.0%", "20.0 times"]
+    assert first == ["kind and city", "van, Leipzig", "7", "100.0%", "5.0%", "20.0 × the average"]
     assert second[:2] == ["kind", "van"]
 
 

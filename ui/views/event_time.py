@@ -15,7 +15,7 @@ from storage.wanted import Filter
 from ui.components.changelog.record_list import in_one_line
 from ui.components.chart_click import on_point_click
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
-from ui.components.event_time.late_file import late_file
+from ui.components.event_time.late_file import LATE_FILE, late_file
 from ui.components.event_time.late_groups import late_groups
 from ui.components.event_time.late_link import LATE, is_late, open_late_file
 from ui.components.event_time.late_records import late_records, late_summary, rejected_rows, rejected_summary
@@ -191,7 +191,7 @@ def _selectable(run: Run, chart: Figure, name: str, alt: str) -> None:
         alt=alt,
     )
     if chart.layout.dragmode == "select":
-        on_point_click(key, clicked)
+        on_point_click(key, clicked, LATE_FILE)
 
 
 def _only(run: Run, start: int, end: int) -> None:

@@ -22,8 +22,11 @@ def _component() -> Any:
     return registered(Path(__file__).parent, "<span></span>")
 
 
-def on_point_click(chart: str, pick: Callable[[Any], None]) -> None:
-    """Call `pick` with the customdata of a point of the chart with this key when it is clicked."""
+def on_point_click(chart: str, pick: Callable[[Any], None], opens: str) -> None:
+    """Call `pick` with the customdata of a point of the chart with this key when it is clicked.
+
+    opens: the key of the part of the page that may open then.
+    """
     key = f"{chart}-click"
 
     @guarded
@@ -31,4 +34,4 @@ def on_point_click(chart: str, pick: Callable[[Any], None]) -> None:
         if (point := st.session_state[key].get("point")) is not None:
             pick(point["customdata"])
 
-    _component()(key=key, data={"chart": chart}, on_point_change=clicked)
+    _component()(key=key, data={"chart": chart, "opens": opens}, on_point_change=clicked)

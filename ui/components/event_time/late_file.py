@@ -27,6 +27,8 @@ from ui.shell.guard import as_sentence
 from ui.shell.navigation import go
 from ui.shell.state import state
 
+LATE_FILE: Final = "late-file"
+"""The key of the file on the page."""
 _NODES_NAMED: Final = 4
 _RECORDS_SHOWN: Final = 12
 
@@ -38,7 +40,7 @@ def late_file(run: Run, event: int | None) -> None:
         st.caption("Pick a record: its file says what pushed the watermark past it, and what would have come out.")
         return
     late = files[0].late
-    with st.container(border=True, key="late-file"):
+    with st.container(border=True, key=LATE_FILE):
         title, close = st.columns([12, 1], vertical_alignment="center")
         title.markdown(f"**Event {event:,} of {words.escaped(late.source or late.node)}**, a late record")
         if close.button("", key="late-file-close", icon=":material/close:", help="Close the file", type="tertiary"):

@@ -10,6 +10,7 @@ import streamlit as st
 from storage.event_time.telling_values import LateGroups, TellingColumns, TellingValue
 from storage.model import Run
 from ui.components.grid import Cell, Row, Table, grid
+from ui.runs.operator_lines import pipeline_of
 from ui.shell import words, workspace
 from ui.shell.theme import DROPPED, IN_TIME, draw_figure
 
@@ -46,9 +47,41 @@ def late_groups(run: Run, *, dropped: int) -> None:
         )
     else:
         st.markdown(headline(found, telling[0], which, source))
-        draw_figure(_chart(found, telling[0], which), "late-groups")
+    drawn = st.session_state.get(_drawn_key(run), "")
+    group = next((each for each in found.groups if _name(each) == drawn), next(iter(telling), None))
+    if group is not None:
+        draw_figure(_chart(found, group, which), "late-groups")
     _sources(found, which)
-    grid(_table(found, which), key=f"groups-grid-{run.run_id}", label="Which records are late", height=320)
+    st.caption(f"Pick a line to draw its column.{_partitions(run, source)}")
+
+    def draw(name: str) -> None:
+        st.session_state[_drawn_key(run)] = name
+
+    grid(
+        _table(found, which, group),
+        key=f"groups-grid-{run.run_id}",
+        label="Which records are late",
+        height=320,
+        on_pick=draw,
+    )
+
+
+def _drawn_key(run: Run) -> str:
+    return f"groups-drawn-{run.run_id}"
+
+
+def _name(group: TellingColumns) -> str:
+    return " and ".join(group.columns)
+
+
+def _partitions(run: Run, source: str) -> str:
+    """How records are grouped by the partitions of a topic, if they are not yet."""
+    node = next((each for each in pipeline_of(run).nodes if each.id == source), None)
+    if node is None or "topic" not in node.parameters:
+        return ""
+    if any(column.get("of") == "partition" for column in node.parameters.get("metadata", ())):
+        return ""
+    return " To group by partition, give the source the metadata column *partition* and run it again."
 
 
 def _sources(found: LateGroups, which: str) -> None:
@@ -70,7 +103,7 @@ def headline(found: LateGroups, group: TellingColumns, which: str, source: str) 
     share, of_all = value.late / found.late, value.records / found.records
     return (
         f"**{share:.0%} of the {which}** {'record has' if found.late == 1 else 'records have'} "
-        f"{words.escaped(_named(group, value))}, as {of_all:.1%} of all records of {words.escaped(source)} do."
+        f"{words.escaped(_named(group, value))}; of all records of {words.escaped(source)} it is {of_all:.1%}."
     )
 
 
@@ -105,14 +138,14 @@ def _chart(found: LateGroups, group: TellingColumns, which: str) -> go.Figure:
         height=90 + _ROW_PX * len(labels),
         margin={"l": 8, "r": 40, "t": 30, "b": 8},
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
-        yaxis={"autorange": "reversed", "title": words.in_chart(" and ".join(group.columns)), "type": "category"},
+        yaxis={"autorange": "reversed", "title": words.in_chart(_name(group)), "type": "category"},
         xaxis={"tickformat": ".0%", "rangemode": "tozero"},
     )
     return figure
 
 
-def _table(found: LateGroups, which: str) -> Table:
-    columns = ("column", "value", f"{which} records", f"of the {which}", "of all records", "as likely as any record")
+def _table(found: LateGroups, which: str, drawn: TellingColumns | None) -> Table:
+    columns = ("column", "value", f"{which} records", f"of the {which}", "of all records", f"how often {which}")
     rows = []
     for group in found.groups:
         for at, value in enumerate(group.values):
@@ -120,13 +153,15 @@ def _table(found: LateGroups, which: str) -> Table:
             rows.append(
                 Row(
                     (
-                        Cell(" and ".join(group.columns) if at == 0 else "", is_strong=True),
+                        Cell(_name(group) if at == 0 else "", is_strong=True),
                         Cell(", ".join(_texts(value))),
                         Cell(f"{value.late:,}", is_number=True),
                         Cell(f"{value.late / found.late:.1%}", is_number=True),
                         Cell(f"{value.records / found.records:.1%}", is_number=True),
-                        Cell(f"{rate:,.1f} times", is_number=True, tone="bad" if rate >= 2 else ""),
-                    )
+                        Cell(f"{rate:,.1f} × the average", is_number=True, tone="bad" if rate >= 2 else ""),
+                    ),
+                    pick=_name(group),
+                    is_current=group == drawn,
                 )
             )
     return Table(columns, rows, frozenset(columns[2:]))
