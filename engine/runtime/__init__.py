@@ -173,7 +173,7 @@ def _run(
         progress.phase = "keeping the changelogs"
         recorder.commit(brought(watched.files, output))
         if frees and not events.is_last_taken:
-            watched.files.free(events.number, runner.kept.paths)
+            watched.files.sweep(runner.kept.paths, events.number)
 
 
 def _taken_in(

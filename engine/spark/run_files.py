@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -79,11 +79,8 @@ class RunFiles(Protocol):
     def sync(self, paths: Iterable[str]) -> None:
         """Wait until some files of the workspace are on disk, safe from a power failure."""
 
-    def sweep(self, kept: Iterable[str]) -> None:
-        """For a live run, whose attempts have a folder each in a common one: delete all files but these."""
-
-    def free(self, epoch: int, kept: Collection[str]) -> None:
-        """For a bounded run: delete the files of an epoch that was committed, except these."""
+    def sweep(self, kept: Iterable[str], epoch: int | None = None) -> None:
+        """Delete all files of a live run's attempts but these; of a bounded run, only those of a stored epoch."""
 
     def remove(self) -> None:
         """Empty the workspace."""
@@ -136,13 +133,9 @@ class LocalFiles:
         """Sync the files."""
         self.workspace.sync(paths)
 
-    def sweep(self, kept: Iterable[str]) -> None:
+    def sweep(self, kept: Iterable[str], epoch: int | None = None) -> None:
         """Delete the other files."""
-        self.workspace.around.remove_all_but(kept)
-
-    def free(self, epoch: int, kept: Collection[str]) -> None:
-        """Delete the files."""
-        self.workspace.free(epoch, kept)
+        self.workspace.sweep(kept, epoch)
 
     def remove(self) -> None:
         """Remove the folder."""
@@ -205,14 +198,11 @@ class FetchedFiles:
         if names := list(paths):
             self._each([partial(self.workspace.sync, names)])
 
-    def sweep(self, kept: Iterable[str]) -> None:
-        """Delete the other files in a task."""
-        self._each([partial(self.workspace.around.remove_all_but, frozenset(kept))])
-
-    def free(self, epoch: int, kept: Collection[str]) -> None:
-        """Delete the files in a task, and the fetched ones."""
-        self.forget()
-        self._each([partial(self.workspace.free, epoch, frozenset(kept))])
+    def sweep(self, kept: Iterable[str], epoch: int | None = None) -> None:
+        """Delete the other files in a task; of an epoch also those that were fetched."""
+        if epoch is not None:
+            self.forget()
+        self._each([partial(self.workspace.sweep, frozenset(kept), epoch)])
 
     def remove(self) -> None:
         """Empty the workspace in a task, and remove the folder."""

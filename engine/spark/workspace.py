@@ -14,7 +14,7 @@ import contextlib
 import io
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, cast
@@ -107,18 +107,25 @@ class Workspace:
             finally:
                 os.close(place)
 
-    def remove_all_but(self, kept: Iterable[str]) -> None:
-        """Delete its files except these, and then the empty folders, including itself."""
+    def sweep(self, kept: Iterable[str], epoch: int | None = None) -> None:
+        """Delete all files of a live run's attempts but these; of a bounded run, beside others, those of an epoch."""
+        (self if epoch is not None else self.around).remove_all_but(kept, epoch)
+
+    def remove_all_but(self, kept: Iterable[str], epoch: int | None = None) -> None:
+        """Delete its files except these, and then the empty folders, including itself. epoch: only those of it."""
+        part = None if epoch is None else f"epoch={epoch}"
         if is_uri(self.root):
             system, inside = file_system(self.root)
             known = {f"{inside}/{self.inside(path)}" for path in kept}
             with told(self.root):
                 for found in system.get_file_info(fs.FileSelector(inside, recursive=True, allow_not_found=True)):
-                    if found.is_file and found.path not in known:
+                    if found.is_file and found.path not in known and (part is None or part in found.path.split("/")):
                         system.delete_file(found.path)
             return
         names = set(kept)
         for folder, _, own in os.walk(self.root, topdown=False):
+            if part is not None and part not in folder.split("/"):
+                continue
             for name in own:
                 path = os.path.join(folder, name)
                 if path not in names:
@@ -127,24 +134,6 @@ class Workspace:
                         os.unlink(path)
             with contextlib.suppress(OSError):
                 os.rmdir(folder)
-
-    def free(self, epoch: int, kept: Collection[str]) -> None:
-        """Delete the files in the folders of an epoch, except these."""
-        name = f"epoch={epoch}"
-        if is_uri(self.root):
-            system, inside = file_system(self.root)
-            known = {f"{inside}/{self.inside(path)}" for path in kept}
-            with told(self.root):
-                for found in system.get_file_info(fs.FileSelector(inside, recursive=True, allow_not_found=True)):
-                    if found.is_file and name in found.path.split("/") and found.path not in known:
-                        system.delete_file(found.path)
-            return
-        for folder, _, own in os.walk(self.root):
-            if name in folder.split("/"):
-                for path in (os.path.join(folder, each) for each in own):
-                    if path not in kept:
-                        with contextlib.suppress(OSError):
-                            os.unlink(path)
 
     def names(self, folder: str) -> list[str]:
         """The names of the files in one of its folders; none if there is no such folder."""
