@@ -1,4 +1,4 @@
-"""Where the watermark of a node's output comes from."""
+"""Where the watermark of a node's output comes from, or where its event time was lost."""
 
 from __future__ import annotations
 
@@ -21,3 +21,17 @@ def above_of(operator: Operator | Source, node: str, inputs: Sequence[Derived]) 
         is_one = operator.many_edges and isinstance(above, Combined) and above.is_union and above.made_by == input_.node
         channels += above.inputs if is_one and isinstance(above, Combined) else (above,)
     return meeting(channels, is_union=operator.many_edges, node=node)
+
+
+def why_timeless(node: str, operator: Operator | Source, derived: Derived, inputs: Sequence[Derived]) -> str:
+    """The nearest place above at which rows have no event time, why, and what helps."""
+    if isinstance(operator, Source):
+        return f"Declare one in {node}."
+    missing = [input_ for input_ in inputs if input_.schema.event_time is None]
+    if missing and (operator.many_edges or len(missing) == len(inputs)):
+        return missing[0].timeless
+    if operator.time_ends:
+        return f"{node} loses it: {operator.time_ends}"
+    if derived.is_insert_only:
+        return f"{node} loses it: add the event-time column there, as it is."
+    return f"{node} loses it: its results change later. Put this step before it, or let it compute in windows."

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from engine.contract.above import above_of
+from engine.contract.above import above_of, why_timeless
 from engine.contract.derived import Derived, constant
 from engine.contract.expression import flink_in
 from engine.contract.frames import is_reserved
@@ -125,23 +125,9 @@ def _derive_node(
             derived = replace(derived, null_keys=True)
     derived = replace(derived, node=node.id)
     if derived.schema.event_time is None:
-        derived = replace(derived, timeless=_why_timeless(node.id, operator, derived, inputs))
+        derived = replace(derived, timeless=why_timeless(node.id, operator, derived, inputs))
     _check_names(node.id, derived)
     return DerivedNode(node, operator, edges, derived, operator, second)
-
-
-def _why_timeless(node: str, operator: Operator | Source, derived: Derived, inputs: Sequence[Derived]) -> str:
-    """The nearest place above at which rows have no event time, why, and what helps."""
-    if isinstance(operator, Source):
-        return f"Declare one in {node}."
-    missing = [input_ for input_ in inputs if input_.schema.event_time is None]
-    if missing and (operator.many_edges or len(missing) == len(inputs)):
-        return missing[0].timeless
-    if operator.time_ends:
-        return f"{node} loses it: {operator.time_ends}"
-    if derived.is_insert_only:
-        return f"{node} loses it: add the event-time column there, as it is."
-    return f"{node} loses it: its results change later. Put this step before it, or let it compute in windows."
 
 
 def _steady(source: Source, derived: Derived) -> Collection[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from engine.contract.above import above_of
+from engine.contract.above import above_of, why_timeless
 from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer, Operator
 from engine.contract.source import Source
@@ -194,12 +194,26 @@ class Emitter:
             output = replace(output, above=above_of(made, node.id, derived_inputs))
         self.nodes.append(node)
         self.written[node.id] = at
-        self.derived[node.id] = replace(output, node=node.id)
+        output = replace(output, node=node.id)
+        if output.schema.event_time is None:
+            # Nodes of views get the names that their users know later.
+            told = f"The {made.title.lower()} above it"
+            output = replace(output, timeless=why_timeless(told, made, output, derived_inputs))
+        self.derived[node.id] = output
         ports = made.ports * len(inputs) if made.many_edges else made.ports
         self.edges += [
             Edge(source=name, target=node.id, target_port=port) for name, port in zip(inputs, ports, strict=False)
         ]
         return node.id
+
+    def lost_time(self, node: str) -> str:
+        """Where a node's rows lost their event time, and what helps; "" if no node above had one."""
+        above = [node]
+        for name in above:
+            if self.derived[name].schema.event_time is not None:
+                return self.derived[node].timeless
+            above += [edge.source for edge in self.edges if edge.target == name]
+        return ""
 
     def input_of(self, node: str) -> str:
         """The input of a node, or the first one of several."""

@@ -146,18 +146,17 @@ def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> E
     """The input with the window's time as its only event time. Raises SqlRejected if it is not an event time."""
     if windowed.time not in emitted.names:
         raise without_arrival_times(windowed.time, windowed.at)
-    schema = emitter.schema(emitted)
-    name = emitted.names[windowed.time]
-    if schema.column(name).time is None:
-        times = ", ".join(column.name for column in schema if column.time is not None)
-        raise not_an_event_time(windowed.time, windowed.at, times)
+    if emitter.schema(emitted).column(emitted.names[windowed.time]).time is None:
+        raise not_an_event_time(emitter, emitted, windowed.time, windowed.at)
     return only_event_time(emitter, emitted, windowed.time, windowed.at)
 
 
-def not_an_event_time(column: str, at: Expr, times: str = "") -> SqlRejected:
-    """The error about a column without a watermark. times: the columns that have one."""
-    add = f". Add WATERMARK FOR {column} AS {column} - INTERVAL '5' SECOND to its CREATE TABLE."
-    return SqlRejected(f"{column!r} is not an event time{f'; {times} is one.' if times else add}", at)
+def not_an_event_time(emitter: Emitter, emitted: Emitted, column: str, at: Expr) -> SqlRejected:
+    """The error about a column without a watermark: which has one, where its time was lost, or how to declare one."""
+    if times := ", ".join(each.name for each in emitter.schema(emitted) if each.time is not None):
+        return SqlRejected(f"{column!r} is not an event time; {times} is one.", at)
+    add = f"Add WATERMARK FOR {column} AS {column} - INTERVAL '5' SECOND to its CREATE TABLE."
+    return SqlRejected(f"{column!r} is not an event time. {emitter.lost_time(emitted.node) or add}", at)
 
 
 def _group_by(emitter: Emitter, emitted: Emitted, groups: Sequence[Named]) -> tuple[list[Any], list[str]]:

@@ -41,6 +41,7 @@ def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed
 def _as_of(emitter: Emitter, left: Emitted, time: str, at: Expr) -> Emitted:
     """The left side with only this event time. Raises SqlRejected if the column is not an event time."""
     if time not in event_times(emitter, left):
-        message = f"{time!r} is not an event time of the left side. Name the one of its source."
+        advice = emitter.lost_time(left.node) or "Name the one of its source."
+        message = f"{time!r} is not an event time of the left side. {advice}"
         raise SqlRejected(message, at)
     return only_event_time(emitter, left, time, at)

@@ -62,7 +62,7 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
     frame = _frame(relation)
     is_moment = not is_arrival and isinstance(emitter.schema(emitted).column(emitted.names[time]).type, Timestamp)
     if is_moment and not is_time and {"preceding_ms", "preceding_rows"} & frame.keys():
-        raise not_an_event_time(time, relation.at)
+        raise not_an_event_time(emitter, emitted, time, relation.at)
     calls: list[dict[str, Any]] = []
     names = dict(emitted.names)
     require_known(relation.calls)

@@ -99,6 +99,32 @@ CASES = {
             )
         ],
     ),
+    "a window after a regular join": (
+        TIMED
+        + "CREATE TABLE names (id INT, name STRING) WITH ('connector' = 'datagen', 'number-of-rows' = '5');\n"
+        + "CREATE VIEW named AS SELECT t.ts, names.name FROM t JOIN names ON t.k = names.id;\n"
+        + "SELECT window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE named, DESCRIPTOR(ts), INTERVAL '1' "
+        "MINUTE)) GROUP BY window_start, window_end;",
+        [
+            (
+                "line 4, column 47: 'ts' is not an event time. The join above it loses it: the pairs of a regular join "
+                "come in no order of time, as in Flink. Use an interval join or a temporal join, or put this "
+                "step before it."
+            )
+        ],
+    ),
+    "a window over the results of a group": (
+        TIMED
+        + "CREATE VIEW sums AS SELECT k, MAX(ts) AS ts FROM t GROUP BY k;\n"
+        + "SELECT window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE sums, DESCRIPTOR(ts), INTERVAL '1' "
+        "MINUTE)) GROUP BY window_start, window_end;",
+        [
+            (
+                "line 3, column 47: 'ts' is not an event time. The aggregate above it loses it: its results change "
+                "later. Put this step before it, or let it compute in windows."
+            )
+        ],
+    ),
     "window_start without a table function": (
         TIMED + "SELECT window_start, COUNT(*) AS n FROM t GROUP BY window_start, window_end;",
         [
