@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from pydantic import model_validator
 
@@ -32,7 +32,6 @@ from engine.model.processing_time import with_processing_time
 from engine.model.schema import Schema
 from engine.model.types import BIGINT, INT, SMALLINT, quote
 from engine.ranking.batch import Ranked, best, ever_there, standing_since
-from engine.ranking.columnar import columnar_topn
 from engine.ranking.flink_sql import limit_sql, numbered_sql
 from engine.ranking.kernels import tied_kernel, topn_kernel
 from engine.ranking.key_order import bit_set_bucket
@@ -48,10 +47,12 @@ from engine.ranking.parameters import (
     sort_columns,
 )
 from engine.ranking.ranks import Ranks
-from engine.ranking.retractable import RetractableTopN
+from engine.ranking.row_number import RowNumberTopN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_REPLACED: Final = Columnar(None, "record by record: rows of its input are replaced by better ones")
 
 
 class Ranking(Enum):
@@ -208,27 +209,21 @@ class TopN(OwnTtl):
         end_place = None if self.rank_end_column is None else schema.index(self.rank_end_column)
         ranks = Ranks(self.rank_start, self.rank_end, end_place, self.with_rank, context.generate_update_before)
         order = sort_columns(self.order_by, schema)
-        columns = tuple(quote(name) for name in schema.names)
-        keys = tuple(quote(name) for name in self.partition_by)
+        given = (KeyedInput(tuple(map(quote, self.partition_by)), tuple(map(quote, schema.names))),)
+        insert_only = input_.mode.is_insert_only
         (ttl_ms,) = self.state_ttls_ms(context.options)
         if self._has_ties:
-            kernel = partial(
-                tied_kernel,
-                ranks,
-                order,
-                dense=self.ranking is Ranking.DENSE_RANK,
-                insert_only=input_.mode.is_insert_only,
-                ttl_ms=ttl_ms,
-            )
-            return Keyed((KeyedInput(keys, columns),), kernel)
+            dense = self.ranking is Ranking.DENSE_RANK
+            kernel = partial(tied_kernel, ranks, order, dense=dense, insert_only=insert_only, ttl_ms=ttl_ms)
+            return Keyed(given, kernel)
         row_key = self._fast_row_key(input_)
         by_key = None if row_key is None else tuple(schema.index(name) for name in row_key)
-        if row_key is None and not (ttl_ms or input_.mode.is_insert_only):
-            retract = Columnar(partial(RetractableTopN, ranks, order), "columnar: all rows of many partitions at once")
-            return Keyed((KeyedInput(keys, columns),), None, columnar=retract, layout=3)
-        kernel = partial(topn_kernel, ranks, order, input_.mode.is_insert_only, by_key, ttl_ms)
-        columnar = RECORD_BY_RECORD if ttl_ms else columnar_topn(ranks, order, input_.mode)
-        return Keyed((KeyedInput(keys, columns),), kernel, columnar=columnar)
+        if ttl_ms or row_key is not None:
+            kernel = partial(topn_kernel, ranks, order, insert_only, by_key, ttl_ms)
+            return Keyed(given, kernel, columnar=RECORD_BY_RECORD if ttl_ms else _REPLACED)
+        rows = "the best rows of an insert-only input" if insert_only else "all rows of many partitions at once"
+        columnar = Columnar(partial(RowNumberTopN, ranks, order, insert_only=insert_only), f"columnar: {rows}")
+        return Keyed(given, None, columnar=columnar, layout=5 if insert_only else 3)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """ROW_NUMBER(), RANK() or DENSE_RANK() in a sub-query, the range above it."""

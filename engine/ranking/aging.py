@@ -3,7 +3,7 @@
 Two kinds of entries, as in Flink: the rows of each sort key, and the number of rows by sort key as a whole, which every
 record refreshes. So a sort key whose rows have gone still counts among the ranks of the rows behind it, until the rows
 below a change are read; then it is left out.
-Input, Output: as `engine.ranking.retractable`, which tells the rule without a TTL.
+Input, Output: as `engine.ranking.row_number`, which tells the rule without a TTL.
 State: all rows per partition by sort key, and their numbers.
 Source: Flink RetractableTopNFunction. Where it asks for a row past the end of a list, which ends its job, no row moves.
 """

@@ -1,4 +1,4 @@
-"""AppendFast: the best N rows of an insert-only input.
+"""AppendFast with a TTL: the best N rows of an insert-only input; `engine.ranking.row_number` has those that stay.
 
 Input: insert-only. Output: with rank numbers, -U/+U for each rank that shifts and +I for a new last rank;
 without, -D for the row that falls out and +I for the one that enters.

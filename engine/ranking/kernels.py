@@ -19,7 +19,7 @@ from engine.ranking.updatable import UpdatableTopN
 def topn_kernel(
     ranks: Ranks, order: Sequence[SortColumn], insert_only: bool, row_key: Sequence[int] | None, ttl_ms: int = 0
 ) -> Kernel:
-    """The plain kernel of a strategy; Retract has one with a TTL only.
+    """The plain kernel of a strategy; AppendFast and Retract have one with a TTL only.
 
     row_key: the indexes of the columns by which UpdateFast identifies a row.
     """

@@ -10,7 +10,7 @@ from engine.contract.kernel import Kernel
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
 from engine.ranking.kernels import topn_kernel
 from engine.ranking.ranks import Ranks
-from engine.ranking.retractable import RetractableTopN
+from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.sort_keys import Nulls, SortColumn
 from tests.engine.cases import Case, parse
 
@@ -43,9 +43,10 @@ def kernel(
     return lambda: topn_kernel(made, sort_columns(order, names), append, places, ttl_ms)
 
 
-def retract(names: Sequence[str], order: str, ranks: Range, update_before: bool) -> Make:
-    """The kernel of Retract without a TTL."""
-    return partial(RetractableTopN, ranks_of(names, ranks, update_before), sort_columns(order, names))
+def columns(names: Sequence[str], order: str, ranks: Range, update_before: bool, *, append: bool = False) -> Make:
+    """The kernel of Retract or AppendFast without a TTL."""
+    made = ranks_of(names, ranks, update_before)
+    return partial(RowNumberTopN, made, sort_columns(order, names), insert_only=append)
 
 
 def ranks_of(names: Sequence[str], ranks: Range, update_before: bool) -> Ranks:
@@ -72,10 +73,10 @@ def ranked(
     """A case of Top N. append: AppendFast; row_key: UpdateFast; neither: Retract."""
     names, columnar = columns_of(given), None
     made: Callable[[], Kernel] | None = None
-    if append or row_key is not None or ttl_ms:
+    if row_key is not None or ttl_ms:
         made = kernel(names, order, ranks, update_before, row_key, append, ttl_ms)
     else:
-        columnar = retract(names, order, ranks, update_before)
+        columnar = columns(names, order, ranks, update_before, append=append)
     return Case(
         title, given, expect, made, key, columnar=columnar, mode=mode_of(update_before), leaves_state=leaves_state
     )

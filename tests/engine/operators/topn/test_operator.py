@@ -16,7 +16,6 @@ from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.type_texts import spark_type
 from engine.model.types import BIGINT, STRING, TIMESTAMP
 from engine.operators.topn import TopN
-from engine.ranking.append_only import AppendOnlyTopN
 from engine.ranking.key_order import bit_set_bucket
 from engine.ranking.ranks import TopNKernel
 from engine.ranking.tied import TiedTopN
@@ -39,6 +38,7 @@ COUNTS = Derived(SCHEMA, INSERT_UPDATE, KEY, GROWS)
 SUMS = Derived(SCHEMA, INSERT_UPDATE, KEY, {"g": Monotonicity.CONSTANT, "w": Monotonicity.CONSTANT})
 DELETES = Derived(SCHEMA, ALL_CHANGES, KEY)
 RETRACT = "columnar: all rows of many partitions at once"
+APPENDED = "columnar: the best rows of an insert-only input"
 
 
 def top(n: int = 3, **more: Any) -> TopN:
@@ -88,10 +88,10 @@ def test_a_key_is_what_holds_without_update_before_too() -> None:
 def test_an_insert_only_input_gives_append_fast() -> None:
     (offer,) = top().offers("best", (APPEND,), UpdateKind.BEFORE_AND_AFTER)
     assert offer.needs == (UpdateKind.NONE,)
-    name, kernel = planned(top(), APPEND, UpdateKind.NONE)
+    step, name = stepped(top(), APPEND, UpdateKind.NONE)
     assert name == "AppendFast"
-    assert isinstance(kernel, AppendOnlyTopN)
-    assert isinstance(planned(top(1), APPEND, UpdateKind.NONE)[1], FastTop1)
+    assert step.kernel is None
+    assert step.columnar.why == APPENDED
 
 
 def test_rows_that_only_get_better_give_update_fast_which_asks_for_no_update_before() -> None:
@@ -244,7 +244,7 @@ def test_without_an_order_what_came_first_stays_and_over_inserts_nothing_is_ever
     first = TopN(rank_start=2, rank_end=4)
     assert derive(first).modify == APPEND.modify
     assert derive(first, COUNTS).modify == ALL_CHANGES
-    assert planned(first, APPEND, UpdateKind.NONE)[0] == "Limit"
+    assert stepped(first, APPEND, UpdateKind.NONE)[1] == "Limit"
     step, name = stepped(first, COUNTS, UpdateKind.BEFORE_AND_AFTER)
     assert name == "Limit"
     assert step.columnar.why == RETRACT
@@ -254,10 +254,8 @@ def test_without_an_order_what_came_first_stays_and_over_inserts_nothing_is_ever
 @pytest.mark.parametrize(
     ("operator", "given", "why"),
     [
-        (top(3), APPEND, "columnar: the best 3 rows of an insert-only input"),
-        (top(1, with_rank=True), APPEND, "columnar: the best row of an insert-only input"),
-        (top(101), APPEND, "record by record: it keeps more than 100 rows of a partition"),
-        (top(None, rank_end_column="c"), APPEND, "record by record: each partition has its own last rank"),
+        (top(3), APPEND, APPENDED),
+        (TopN(partition_by=("g",), order_by=top().order_by, rank_end_column="c"), APPEND, APPENDED),
         (top(2), COUNTS, "record by record: rows of its input are replaced by better ones"),
         (top(2), DELETES, RETRACT),
         (top(2, ranking="rank"), APPEND, "record by record: this rule has no columnar kernel"),

@@ -17,7 +17,7 @@ from engine.contract.kernel import Emitted, Input, Output, Saved, run, run_key
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.timeline import Timeline
 from engine.ranking.sort_keys import sort_key_of
-from tests.engine.operators.topn.tables import kernel, retract, sort_columns
+from tests.engine.operators.topn.tables import columns, kernel, sort_columns
 
 Row = tuple[Any, ...]
 NAMES = ("id", "v", "w")
@@ -35,7 +35,7 @@ def retracted(
     types = (pa.int64(), pa.int64(), pa.string())
     layout = Layout((), (types,), (*types, *([pa.int64()] if ranks[2] else [])))
     out, timeline = Output(Timeline.of([])), Timeline.of([])
-    loop = ChunkLoop(retract(NAMES, order, ranks, True), layout, timeline, out)
+    loop = ChunkLoop(columns(NAMES, order, ranks, True), layout, timeline, out)
     return out, run_key(loop, inputs, timeline, (), saved)
 
 

@@ -1,4 +1,4 @@
-"""Retract comes to the same for any cut of the input, and compiled to what it comes to interpreted."""
+"""Top N comes to the same for any cut of the input, and compiled to what it comes to interpreted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.columnar.rules import _writable, rule_of
+from engine.columnar.rules import rule_of
 from engine.contract.columnar_kernel import Layout
-from engine.ranking import retractable
+from engine.ranking.changed_ranks import changed_ranks
 from engine.ranking.ranks import Ranks
-from engine.ranking.retractable import RetractableTopN
-from engine.ranking.retracting import retracted
+from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.sort_keys import SortColumn
 from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, inputs
 from tests.engine.columnar.test_topn import KEYS, ORDERS, RANKS, ROWS, TYPES
@@ -29,7 +28,7 @@ OWN_ENDS = st.builds(lambda with_rank, before: Ranks(1, None, 0, with_rank, befo
 
 def rules(ranks: Ranks, order: list[SortColumn], types: tuple[pa.DataType, ...] = FEW_TYPES) -> Rules:
     layout = Layout((pa.string(),), (types,), (*types, *([pa.int64()] if ranks.with_rank else [])))
-    return Rules(None, lambda made: RetractableTopN(ranks, order, made), layout)
+    return Rules(None, lambda made: RowNumberTopN(ranks, order, made), layout)
 
 
 @given(inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS), RANKS, ORDERS)
@@ -48,16 +47,17 @@ def test_a_chunk_has_as_many_records_as_its_output_has_room_for() -> None:
 
 
 def test_compiled_is_what_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = rule_of(retracted).compiled(waits=True)
+    rule = rule_of(changed_ranks)
+    compiled = rule.compiled(waits=True)
     assert compiled is not None
 
     def both(*arguments: Any) -> Any:
-        found = compiled(*map(_writable, arguments))
-        for one, other in zip(found, rule_of(retracted).interpreted(*arguments), strict=True):
+        found = compiled(*arguments)
+        for one, other in zip(found, rule.interpreted(*arguments), strict=True):
             assert one.tolist() == other.tolist()
         return found
 
-    monkeypatch.setattr(retractable, "retracted", both)
+    monkeypatch.setattr(rule, "compiled", lambda *, is_wanted: both)
 
     @settings(max_examples=60)
     @given(inputs(keys=KEYS, rows=FEW, kinds=ALL_KINDS, max_size=60), st.one_of(RANKS, OWN_ENDS))

@@ -1,4 +1,4 @@
-"""The rule of Retract: which ranks change when a row is added to all rows of a partition, or removed from them.
+"""The rule of ROW_NUMBER: which ranks change when a row is added to all rows of a partition, or removed from them.
 
     places    1   2   3   4   5        of all rows that are ever there, in order of the sort key, then of arrival
     rows      b   .   a   .   c        those that are there now, with the ranks 1, 2, 3
@@ -6,8 +6,8 @@
 
 All rows of a chunk are known, so each has a place that never changes, and a rank is a sum over the tree. Of equal rows
 the first one is removed. A retraction of an unknown row is ignored.
-Source: Flink RetractableTopNFunction, which iterates over the order from the top; here only the ranks that change are
-visited.
+Source: Flink RetractableTopNFunction, AppendOnlyTopNFunction, which iterate over the order from the top; here only the
+ranks that change are visited.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Changed(NamedTuple):
 
 
 @rule
-def retracted(
+def changed_ranks(
     groups: Longs,
     kept: int,
     places: Longs,

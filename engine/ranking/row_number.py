@@ -1,9 +1,9 @@
-"""Retract: the best N rows of an input that may retract any row. `engine.ranking.retracting` tells the rule.
+"""Retract and AppendFast: the best N rows of each partition. `engine.ranking.changed_ranks` tells the rule.
 
 Input: any, with -U. Output: with rank numbers, -U/+U for each rank that shifts, +I and -D for the last one;
 without, -D for a row that falls out or is retracted and +I for one that enters or moves up.
-State: all rows per partition in order, since each may rise into the range later; and a row with the rank end if that
-comes from a column.
+State: all rows per partition in order, since each may rise into the range later, of an insert-only input the best N;
+and a row with the rank end if that comes from a column.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from engine.columnar.codes import codes_of, order_of
 from engine.columnar.columns import Columns, joined, taken
 from engine.columnar.paths import extended
 from engine.columnar.paths import taken as steps_of
+from engine.columnar.rules import MANY, rule_of
 from engine.columnar.runs import Runs, runs_of
 from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Layout, Longs, state_batch
 from engine.contract.frames import GROUP
@@ -26,9 +27,9 @@ from engine.contract.state_in_words import Description, Names
 from engine.model.changelog import INSERT, UPDATE_AFTER
 from engine.model.row import frozen
 from engine.model.row_values import to_pylist
+from engine.ranking.changed_ranks import changed_ranks
 from engine.ranking.columnar_order_keys import order_keys, packed
 from engine.ranking.ranks import Ranks, rows_by_rank
-from engine.ranking.retracting import retracted
 from engine.ranking.sort_keys import SortColumn
 
 # The output of a chunk has at most some 4 M records, unless a column has an end that nobody can know.
@@ -38,11 +39,14 @@ _UNKNOWN_END: Final = 1_000
 _END: Final = "end"
 
 
-class RetractableTopN:
-    """All rows of many partitions."""
+class RowNumberTopN:
+    """The rows of many partitions."""
 
-    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], layout: Layout) -> None:
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], layout: Layout, *, insert_only: bool = False) -> None:
         self.ranks = ranks
+        self.insert_only = insert_only
+        # The row of a single rank that only ever gets better is updated, as if the rank were numbered.
+        self.is_numbered = ranks.is_numbered or (insert_only and ranks.is_top_1)
         self.order = tuple(order)
         self._layout = layout
         values = [pa.field(f"value{at}", type_) for at, type_ in enumerate(layout.values[0])]
@@ -51,13 +55,15 @@ class RetractableTopN:
     @property
     def most_rows(self) -> int | None:
         """As many records as have an output of some size, if each may change all ranks."""
-        if not self.ranks.is_numbered:
+        if not self.is_numbered:
             return None
         end = self.ranks.end or _UNKNOWN_END
         return max(1, _ROOM // (2 * (end - self.ranks.start + 1)))
 
     def advance(self, chunk: Chunk, timeline: object) -> Advanced:
         """Add the records' rows to those of the state, or remove them."""
+        # A chunk that is short because each record may change many ranks is worth compiled code nevertheless.
+        rule_of(changed_ranks).compiled(is_wanted=len(chunk.records) * (_ROOM // (self.most_rows or _ROOM)) >= MANY)
         ends, held = self._ends(chunk)
         records = chunk.records
         kept = held.num_rows
@@ -68,23 +74,27 @@ class RetractableTopN:
         in_order = self._in_order(groups, rows, np.flatnonzero(adds))
         places = np.zeros(len(groups), np.int64)
         places[in_order] = Runs.of(groups[in_order]).ordinals + 1
-        causes, kinds, out, ranks, is_there = retracted(
+        causes, kinds, out, ranks, is_there = changed_ranks(
             groups,
             kept,
             places,
             in_order,
             np.bincount(groups[in_order], minlength=chunk.groups),
-            _numbers_of_equals(groups, rows),
+            np.arange(len(groups)) if self.insert_only else _numbers_of_equals(groups, rows),
             ends,
             self.ranks.start,
-            int(self.ranks.is_numbered),
+            int(self.is_numbered),
             int(self.ranks.update_before),
         )
         causes -= kept
         steps = extended(steps_of(records.steps, causes), runs_of(causes).ordinals)
         numbers = (pa.array(ranks),) if self.ranks.with_rank else ()
         emitted = Emitted(records.seqs[causes], steps, kinds.astype(np.int8), (*taken(rows, out), *numbers))
-        return Advanced(emitted, self._state(groups, rows, in_order[is_there[in_order] > 0], ends))
+        left = in_order[is_there[in_order] > 0]
+        if self.insert_only:
+            # What is past the end never returns.
+            left = left[Runs.of(groups[left]).ordinals < ends[groups[left]]]
+        return Advanced(emitted, self._state(groups, rows, left, ends))
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The rows in order."""
