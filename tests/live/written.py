@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from engine.reading.files.storage import file_system
+from tests.engine.sources.postgres_server import Server
 
 
 class ParquetFolders:
@@ -51,6 +52,23 @@ class ParquetFolders:
 
     def _in(self, folder: Path) -> str:
         return self._place or str(folder / "written")
+
+
+class PostgresTables:
+    """A table by key of a server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    def sinks(self, folder: Path) -> Mapping[str, dict[str, Any]]:
+        """The table, which is created."""
+        where = {"host": "127.0.0.1", "port": self._server.port, "database": "postgres", "user": "studio"}
+        given = {"write_to": "postgres", "writes": True, "table_name": "written"}
+        return {"rows": {**given, **where, "mode": "upsert", "keys": ["k"]}}
+
+    def written(self, folder: Path) -> tuple[None, set[tuple[Any, ...]]]:
+        """The rows."""
+        return None, set(self._server.run("SELECT k, n FROM written"))
 
 
 def _rest(row: dict[str, Any]) -> tuple[Any, ...]:
