@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -48,17 +49,17 @@ def ends(server: Server, within_s: float = 30) -> bool:
     return not server.is_alive()
 
 
-def started_from(session: SparkSession) -> str:
-    """The command line of the process from which a Python worker was forked."""
+def started_from(session: SparkSession) -> tuple[str, bool]:
+    """The command line of the process from which a Python worker was forked, and whether its objects are frozen."""
 
     def look(batches: Any) -> Any:
         for _ in batches:
             pass
         arguments = Path(f"/proc/{os.getppid()}/cmdline").read_text().split("\0")
-        yield pa.RecordBatch.from_pydict({"command": [" ".join(arguments[1:3])]})
+        yield pa.RecordBatch.from_pydict({"command": [" ".join(arguments[1:3])], "frozen": [gc.get_freeze_count() > 0]})
 
-    [row] = session.range(0, 1, 1, 1).mapInArrow(look, "command STRING").collect()
-    return str(row[0])
+    [row] = session.range(0, 1, 1, 1).mapInArrow(look, "command STRING, frozen BOOLEAN").collect()
+    return str(row[0]), bool(row[1])
 
 
 def noted(pid: int, checkout: Path = ROOT) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def test_it_outlives_who_started_it_and_the_next_process_finds_it(
 
     session = connect(Engine("here", "local[1]"), server)
     assert session.range(3).count() == 3
-    assert started_from(session) == "-m worker_daemon"
+    assert started_from(session) == ("-m worker_daemon", True)
     session.stop()
     thief = Engine("thief", f"sc://localhost:{server.port}", token="guessed")
     with pytest.raises(EngineUnavailable, match="refuses the token"):
