@@ -134,9 +134,28 @@ def _created(statement: Statement, *kinds: str) -> str | None:
     return None
 
 
+_BEFORE_TABLES: Final = frozenset({TokenType.FROM, TokenType.JOIN, TokenType.TABLE, TokenType.LIKE})
+_ALIAS: Final = frozenset({TokenType.ALIAS, TokenType.VAR, TokenType.IDENTIFIER})
+
+
 def names_in(statement: Statement) -> Iterator[str]:
-    """The words of a statement that may be names of tables."""
+    """The words of a statement that may be names: all but texts."""
     return (token.text for token in statement.tokens if token.token_type is not TokenType.STRING)
+
+
+def tables_in(statement: Statement) -> Iterator[str]:
+    """The words of a statement that may be names of tables that it reads; it need not be whole."""
+    is_next = is_list = False
+    for token in statement.tokens:
+        kind = token.token_type
+        if kind in _BEFORE_TABLES or (is_list and kind in (TokenType.COMMA, TokenType.DOT)):
+            is_next, is_list = True, False
+        elif is_next and kind is not TokenType.L_PAREN:
+            yield token.text
+            is_next, is_list = False, True
+        else:
+            is_next = False
+            is_list = is_list and kind in _ALIAS
 
 
 def unread(name: str, failure: Failure) -> SqlRejected:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from engine.contract.unread import Unread
 from engine.model.free_names import free_id
 from engine.model.pipeline import Edge, Node, Pipeline
-from engine.script.failures import Failure, names_in
+from engine.script.failures import Failure, tables_in
 from engine.script.node_ids import node_id_of
 from engine.script.parts import Parts
 from engine.script.passwords import without_passwords
@@ -65,7 +65,7 @@ def _needs(failure: Failure, parts: Parts, drawn: frozenset[str] = frozenset()) 
     found: set[str] = set()
     waiting = [failure.statement]
     while waiting:
-        new = known & set(names_in(waiting.pop())) - found
+        new = known & set(tables_in(waiting.pop())) - found
         found |= new
         waiting += [parts.views[name] for name in new if name in parts.views and node_id_of(name) not in drawn]
     return found - {failure.defines, failure.fills}

@@ -39,6 +39,9 @@ def red(script: Script) -> dict[str, list[str]]:
     [
         ("CREATE TABLE x (k WRONG);", {"x": []}, "line 4, column 19: k: unknown type 'WRONG'"),
         ("INSERT INTO o SELECT z FROM t;", {"o": ["t"]}, "line 4, column 22: unknown column 'z'. Available: k, v."),
+        # A column that is called as a table is not that table.
+        ("INSERT INTO o SELECT z, COUNT(*) AS t FROM seen AS s, t AS u;", {"o": ["t"]}, "line 4, column 44"),
+        ("INSERT INTO o SELECT z AS t, k AS o FROM seen;", {"o": []}, "line 4"),
         ("CREATE MODEL m WITH ('a' = 'b');", {"statement_4": []}, "line 4, column 1: CREATE: models, connections"),
         ("SELECT 'it FROM t;", {"statement_4": []}, "line 4, column 8: the quote that opens here is never closed."),
         ("INSERT INTO o SELECT `k FROM t;", {"statement_4": []}, "line 4, column 22: the backtick that opens here"),
