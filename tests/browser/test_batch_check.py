@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from engine.examples import examples
 from engine.flink.environment import ENVIRONMENT
 from storage import Store
+from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
 from tests.browser.canvas_page import node, settled, type_into
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
@@ -89,14 +90,17 @@ def test_flink_is_asked_the_run_is_kept_and_a_changed_delay_turns_its_test_red(o
     expect(said).to_be_visible(timeout=RUN_TIMEOUT_MS)
     page.get_by_text("Both plans of results").click()
     expect(page.get_by_text("== Optimized Physical Plan ==")).to_be_visible()
+    assert violations(page) == []
 
     page.get_by_role("button", name="Keep as test").click()
     form = page.get_by_role("dialog")
+    assert violations(page) == []
     form.get_by_label("What it shows").fill("Record 6 misses its window.")
     form.get_by_role("button", name="Keep", exact=True).click()
     tests = rows(page, "Tests")
     expect(tests.first).to_contain_text("as expected")
     expect(tests.first).to_contain_text("Record 6 misses its window.")
+    assert violations(page) == []
 
     page.get_by_role("button", name="Open the pipeline").click()
     settled(page)
@@ -107,6 +111,7 @@ def test_flink_is_asked_the_run_is_kept_and_a_changed_delay_turns_its_test_red(o
     wait_until_settled(page)
     expect(tests.first).to_contain_text("changed")
     expect(page.get_by_text("results: 2 missing and 3 not expected, first at event 3.")).to_be_visible()
+    assert violations(page) == []
     difference = rows(page, "First difference of results")
     expect(difference.filter(has_text="expected")).to_have_count(1)
     expect(difference.filter(has_text="got")).to_have_count(1)

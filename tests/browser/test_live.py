@@ -12,6 +12,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from storage import Store
 from storage.recording.retention import Keep
+from tests.browser.accessible import violations
 from tests.browser.app_server import running_app
 from tests.browser.canvas_page import node, start_run
 from tests.browser.conftest import press, wait_until_settled
@@ -43,12 +44,17 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         press(page, "Run live")
         # The canvas shows the first counts.
         expect(page.locator('[data-edge="numbers>counted:in"] .kind')).to_be_visible(timeout=TIMEOUT_MS)
+        assert violations(page) == []
         press(page, "Open the run")
         expect(figure(page, "Dropped")).to_have_text(re.compile("[1-9]"), timeout=TIMEOUT_MS)
         press(page, "Pause")
         expect(page.get_by_text("paused").first).to_be_visible(timeout=TIMEOUT_MS)
         expect(page.get_by_role("button", name="One epoch")).to_be_visible(timeout=TIMEOUT_MS)
         wait_until_settled(page)
+        assert violations(page) == []
+        press(page, "Alerts")
+        assert violations(page) == []
+        page.keyboard.press("Escape")
         set_number(page, "Keep", "The last events", "1000000")
         set_number(page, "Alerts", "Records dropped in the last minute: more than (%)", "0.5")
         before = number(page, "Epochs")
@@ -58,6 +64,7 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         press(page, "Continue")
         expect(figure(page, "Epochs")).not_to_have_text(str(before + 1), timeout=TIMEOUT_MS)
         expect(page.get_by_text("were dropped, more than 0.5 %").first).to_be_visible(timeout=TIMEOUT_MS)
+        assert violations(page) == []
         os.killpg(app.pid, signal.SIGKILL)
         app.process.join(30)
         page.close()

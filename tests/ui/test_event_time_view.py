@@ -79,15 +79,15 @@ def test_the_late_ledger_says_what_would_have_kept_them(seeded: dict[str, int], 
     )
     assert rows_of(app, f"late-{run}-grid")[0] == [
         "dropped",
-        "the window had closed before the record arrived",
         "5.001 s",
         "[01:48:20, 01:48:30)",
+        "key=b, id=5, ts=1000000100001",
         "10.002 s",
         "5",
         "per_window",
         "01:48:20.001",
         "01:48:35.000",
-        "key=b, id=5, ts=1000000100001",
+        "the window had closed before the record arrived",
     ]
     assert [row[5] for row in current_rows(app, f"late-{run}-grid")] == ["6"]
     app.session_state[f"late-{run}-order"] = SortOrder("event", descending=True)

@@ -29,29 +29,29 @@ def late_table(
     day = _only_day(records, zone)
     columns: tuple[str, ...] = (
         "outcome",
-        "why",
         "late by",
         "window",
+        "record",
         "in time with a delay of",
         "event",
         "operator",
         words.event_time(zone, day),
         "watermark at arrival",
-        "record",
+        "why",
     )
     rows = [
         Row(
             (
                 Cell(outcome_of(late), tone="bad" if late.dropped else "", is_prose=True),
-                Cell(late.reason, is_prose=True),
                 Cell(words.duration(late.lateness_ms) if late.lateness_ms is not None else ""),
                 Cell(window_of(late, day, zone)),
+                Cell(words.record(late.columns, late.values)),
                 Cell("" if late.needed_delay_ms is None else words.duration(late.needed_delay_ms)),
                 Cell(f"{late.seq:,}", is_number=True),
                 Cell(late.node, is_strong=True),
                 _instant(late.event_time_ms, day, zone),
                 _instant(late.watermark_ms, day, zone),
-                Cell(words.record(late.columns, late.values)),
+                Cell(late.reason, is_prose=True),
             ),
             pick=str(late.seq),
             is_current=late.seq == event,
