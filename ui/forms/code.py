@@ -21,6 +21,17 @@ def code_field(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     value = form.value(field)
     text = value if isinstance(value, str) else ""
     key = form.key(field.name)
+    if field.is_rare and not text and not st.session_state.get(f"written|{key}"):
+        # An empty box says nothing.
+        st.button(
+            "Write a function in Python",
+            icon=":material/code:",
+            key=f"write|{key}",
+            on_click=guarded(_write),
+            args=(f"written|{key}",),
+            help=field.description,
+        )
+        return
     form.bind(field, key, text, lambda typed: _taken(text, typed))
     code_area(field.title, text, height=_HEIGHT, key=key, **look)
     form.editing[key] = Editing("python")
@@ -34,6 +45,10 @@ def code_field(field: Field, form: FormContext, look: dict[str, Any]) -> None:
             help="It runs with your rights on this machine, or on the engine: it can read and change files, and use "
             "the network. Allow only code that you have read.",
         )
+
+
+def _write(key: str) -> None:
+    st.session_state[key] = True
 
 
 def _taken(before: str, typed: str | None) -> object:
