@@ -240,3 +240,44 @@ def test_the_camera_of_a_table_covers_nothing_that_is_pressed(open_page: OpenPag
         table.hover(position={"x": 8, "y": 8})
         expect(camera).to_be_visible()
         assert camera.evaluate(COVERED) == []
+
+
+# What has the focus, and whether it looks different from what has not: an outline, a shadow, or a coloured border.
+FOCUSED: Final = """() => {
+    let one = document.activeElement
+    while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement
+    if (!one || one === document.body) return ['', '', true]
+    const probe = document.body.appendChild(document.createElement('i'))
+    probe.style.color = getComputedStyle(document.documentElement).getPropertyValue('--accent')
+    const accent = getComputedStyle(probe).color
+    probe.remove()
+    let isSeen = false
+    for (let each = one, level = 0; each && level < 5; each = each.parentElement ?? each.getRootNode().host, level++) {
+        const { outlineStyle, outlineWidth, boxShadow, borderTopColor, borderTopWidth } = getComputedStyle(each)
+        isSeen ||= outlineStyle !== 'none' && parseFloat(outlineWidth) > 0
+        isSeen ||= boxShadow !== 'none' || (borderTopColor === accent && parseFloat(borderTopWidth) > 0)
+    }
+    return [one.getAttribute('aria-label') ?? '', one.outerHTML.slice(0, 140), isSeen]
+}"""
+
+
+def test_a_late_record_is_found_and_presented_by_keys_alone(open_page: OpenPage) -> None:
+    page = open_page("event-time?run=2")
+    unseen, name = [], ""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        name, what, is_seen = page.evaluate(FOCUSED)
+        if not is_seen:
+            unseen.append(what)
+        if name == "Late records":
+            break
+    assert (name, unseen) == ("Late records", [])
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_text("a late record")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search commands and pages").fill("present")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("present=on"))
+    wait_until_settled(page)
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("present=on"))

@@ -26,8 +26,9 @@ _READABLE: Final = """
 [data-testid="stSlider"] [data-orientation] > div:first-child:not([data-rac]) {
   background-color: light-dark(transparent, #2a3560); background-blend-mode: screen;
 }
-/* Streamlit marks a link that has the focus by a grey of 1.1 : 1. */
-[data-testid="stPageLink"] a:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
+/* Streamlit marks a link that has the focus by a grey of 1.1 : 1, and the page, which arrows scroll, by nothing. */
+:is([data-testid="stPageLink"] a, [data-testid="stMain"]):focus-visible
+  { outline: 2px solid var(--accent); outline-offset: -2px; }
 kbd { color: inherit !important; opacity: 1 !important; }
 </style>
 """
@@ -229,6 +230,7 @@ html { font-size: 20px !important; }
 .st-key-story-steps { flex-wrap: nowrap; width: auto !important; gap: .3rem !important; }
 .st-key-story-steps p { white-space: nowrap; }
 .st-key-story-steps kbd, .st-key-page-tools kbd { display: none; }
+.st-key-workbench > :has(> .st-key-bench-canvas) { height: 100dvh !important; }
 
 .st-key-event-bar { align-items: center; flex-wrap: nowrap; min-width: 0; gap: .3rem !important; }
 .st-key-event-bar [data-testid="stElementContainer"]:has([data-testid="stNumberInput"]) { display: none; }
