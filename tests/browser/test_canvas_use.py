@@ -228,6 +228,17 @@ def test_alt_and_an_arrow_select_a_neighbour_and_move_nothing(open_page: OpenPag
     expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 
+def test_enter_selects_a_node_and_then_leads_to_its_form(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain7")
+    node(page, "counts").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Name of the node")).to_have_value("counts")
+    settled(page)
+    node(page, "counts").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("textbox", name="Name of the node")).to_be_focused()
+
+
 def test_the_form_of_an_edge_hides_neither_of_its_ends(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain6")
     page.locator('.react-flow__edge[data-pick^="counts>sink"]').focus()

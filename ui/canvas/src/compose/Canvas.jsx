@@ -24,7 +24,7 @@ import { useKeyboard } from './keyboard.js'
 import { edgeFacts, modeSuffix, useNotes, useTip } from './notices.js'
 import { usePalette } from './opening.js'
 import { useSelection } from './selection.js'
-import { isFormOpen, useMeasuring, useViewport } from './viewport.js'
+import { enterForm, isFormOpen, useMeasuring, useViewport } from './viewport.js'
 import { useDocument } from './working.js'
 
 /** @import { EdgeChange, NodeChange } from '@xyflow/react' */
@@ -172,6 +172,7 @@ export function Canvas({ data, dark, shadow, send }) {
     },
     next: () => step(1),
     previous: () => step(-1),
+    form: enterForm,
     fit: () => viewport.fit(),
     zoomIn: () => flow.zoomIn(),
     zoomOut: () => flow.zoomOut(),
@@ -187,7 +188,7 @@ export function Canvas({ data, dark, shadow, send }) {
     commands: () => setOpened('commands'),
     sheet: () => setOpened('sheet'),
   }
-  const keyboard = useKeyboard(box, commands, opened !== null, select)
+  const keyboard = useKeyboard(box, commands, opened !== null, chosen, select)
   const listed = () => {
     const connections = connectionCommands(document, catalog, selection.nodes, edits)
     if (opened === 'connect') return connections

@@ -14,9 +14,10 @@ const isTyping = (/** @type {EventTarget | undefined} */ target) =>
  * @param {Box} box
  * @param {Commands} commands
  * @param {boolean} isCovered a dialog is open, and has the keys
+ * @param {Set<string>} chosen
  * @param {(names: string[]) => void} select
  */
-export function useKeyboard(box, commands, isCovered, select) {
+export function useKeyboard(box, commands, isCovered, chosen, select) {
   /** @param {KeyboardEvent} event */
   const heardAnywhere = (event) => {
     const name = pressed(event)
@@ -45,7 +46,7 @@ export function useKeyboard(box, commands, isCovered, select) {
     const picked = pickedBy(event)
     if (picked) {
       event.preventDefault()
-      return select([picked])
+      return chosen.has(picked) ? commands.form() : select([picked])
     }
     const name = pressed(event)
     if (!name) return

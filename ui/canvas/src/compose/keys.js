@@ -2,14 +2,14 @@
 /**
  * @typedef {'add' | 'connect' | 'delete' | 'copy' | 'cut' | 'paste' | 'duplicate' | 'undo' | 'redo' | 'all' | 'next'
  *   | 'previous' | 'none' | 'fit' | 'zoomIn' | 'zoomOut' | 'layout' | 'layoutAll' | 'picture' | 'fold' | 'foldAll' | 'group'
- *   | 'ungroup' | 'run' | 'save' | 'commands' | 'sheet'} ShortcutId
+ *   | 'form' | 'ungroup' | 'run' | 'save' | 'commands' | 'sheet'} ShortcutId
  */
 
 /** @typedef {{ id: ShortcutId, keys: string, group: string, text: string, isElsewhere?: boolean }} Shortcut */
 
 const MAC = /Mac|iPhone/.test(globalThis.navigator?.platform)
 
-/** @type {Shortcut[]} isElsewhere: the page listens for it, not the canvas */
+/** @type {Shortcut[]} isElsewhere: the page listens for it, or the node with the focus */
 export const SHORTCUTS = [
   { id: 'add', keys: 'a', group: 'Edit', text: 'Add a node (search the palette)' },
   { id: 'connect', keys: 'e', group: 'Edit', text: 'Connect the selected node to another' },
@@ -23,6 +23,7 @@ export const SHORTCUTS = [
   { id: 'all', keys: 'mod+a', group: 'Select', text: 'Select all' },
   { id: 'next', keys: 'alt+ArrowRight', group: 'Select', text: 'Select the downstream node' },
   { id: 'previous', keys: 'alt+ArrowLeft', group: 'Select', text: 'Select the upstream node' },
+  { id: 'form', keys: 'Enter', group: 'Select', text: 'Go to the form of the selected node', isElsewhere: true },
   { id: 'none', keys: 'Escape', group: 'Select', text: 'Clear the selection and close popups' },
   { id: 'fit', keys: 'f', group: 'View', text: 'Fit to view' },
   { id: 'zoomIn', keys: '+', group: 'View', text: 'Zoom in' },

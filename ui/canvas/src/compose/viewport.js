@@ -16,6 +16,12 @@ export const FORM = '.st-key-bench-panel'
 const FORM_MS = 5000
 const LOOK_MS = 120
 
+/** The focus goes to the first field of the form. */
+export function enterForm() {
+  const field = document.querySelector(`${FORM} :is(input, textarea)`)
+  if (field instanceof HTMLElement) field.focus()
+}
+
 export const isFormOpen = () => document.querySelector(FORM) !== null
 
 /**
