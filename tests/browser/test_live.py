@@ -88,7 +88,9 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         expect(page.get_by_text("were dropped, more than 0.5 %").first).to_be_visible()
         press(page, "Try a change on these records")
         page.wait_for_url("**/build?**", timeout=TIMEOUT_MS)
-        expect(node(page, "numbers")).to_have_attribute("aria-label", re.compile("numbers, Recording"))
+        expect(node(page, "numbers")).to_have_attribute(
+            "aria-label", re.compile("numbers, Recording"), timeout=TIMEOUT_MS
+        )
         start_run(page)
         press(page, "Open the run")
         page.wait_for_url("**run=2**", timeout=TIMEOUT_MS)
