@@ -109,7 +109,7 @@ class Sink(Operator):
         """The input unchanged. Raises PlanRejected if this sink does not accept it."""
         (input_,) = inputs
         derived = self._derived(node, input_)
-        if (target := self._target) is not None:
+        if self.writes and (target := self._target) is not None:
             target.check(self._writing(node, input_, "", Path()))
         return derived
 

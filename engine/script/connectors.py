@@ -6,7 +6,8 @@
     faker        made-up rows (`engine.script.faker_tables`)
     kafka, upsert-kafka          topics (`engine.script.kafka_tables`)
     postgres-cdc                 changes of a table (`engine.script.postgres_tables`)
-    print, blackhole, kafka, jdbc, ...   as sinks: nothing is sent; only the changelog that a sink accepts matters
+    filesystem, jdbc, as sinks   what live runs can write (`engine.script.sink_tables`), switched off
+    print, blackhole, kafka, ... as sinks: nothing is sent; only the changelog that a sink accepts matters
 
 A table into which the script inserts VALUES becomes a source of these rows, whatever its connector.
 """
@@ -44,6 +45,7 @@ from engine.script.kafka_tables import TOPICS, topics, with_casts
 from engine.script.known_options import require_known_options
 from engine.script.postgres_tables import CONNECTOR, changes, with_constants
 from engine.script.recorded_clock import START_MS
+from engine.script.sink_tables import target_of
 from engine.script.tables import NOT_READ, TableDdl
 from engine.sources.recording import Recording
 from engine.sql.algebra import Expr, ref
@@ -246,13 +248,16 @@ def _waiting(ddl: TableDdl) -> dict[str, Any]:
 
 
 def sink_parameters(ddl: TableDdl) -> dict[str, Any]:
-    """The sink's mode for a table: upserts by its key, a changelog, or appended rows. Raises SqlRejected."""
+    """The sink's mode for a table: upserts by its key, a changelog, or appended rows; and where it writes.
+
+    Raises SqlRejected.
+    """
     require_known_options(ddl)
     if ddl.primary_key:
-        return {"mode": "upsert", "keys": ddl.primary_key}
+        return {"mode": "upsert", "keys": ddl.primary_key, **target_of(ddl)}
     if ddl.connector in ("", *NOT_READ) or ddl.options.get("format") in _CHANGELOG_FORMATS:
         return {"mode": "changelog"}
-    return {"mode": "append"}
+    return {"mode": "append", **target_of(ddl)}
 
 
 def _without_kinds(

@@ -18,6 +18,12 @@ _PLACE: Final = re.compile(r"//(\[[^\]]+\]|[^/:?\[\]]+)(?::(\d{1,5}))?/([^/?]+)(
 _OF_NO_MATTER: Final = re.compile(r"(scan|lookup|sink|connection)\..*|driver")
 
 
+def is_postgres(ddl: TableDdl) -> bool:
+    """Whether a table is one of a PostgreSQL server."""
+    match = _URL.fullmatch(ddl.options.get("url", ""))
+    return match is not None and match[1] == "postgresql" and _PLACE.fullmatch(match[2]) is not None
+
+
 def jdbc_table(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
     """The operator of a table of a database, and its parameters. Raises SqlRejected."""
     options = dict(ddl.options)

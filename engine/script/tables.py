@@ -93,6 +93,7 @@ class TableDdl:
     clocked: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     not_null: tuple[str, ...] = ()
+    partition_by: tuple[str, ...] = ()
 
     @property
     def written(self) -> tuple[Column, ...]:
@@ -179,8 +180,7 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         cursor.take()
     if cursor.skip("DISTRIBUTED"):
         _skip_buckets(cursor)
-    if cursor.skip("PARTITIONED", "BY"):
-        list(cursor.listed())
+    partition_by = tuple(cursor.listed()) if cursor.skip("PARTITIONED", "BY") else ()
     options = options_of(cursor) if cursor.skip("WITH") else {}
     if not cursor.is_done and not cursor.sees("LIKE"):
         word = cursor.here.text
@@ -201,6 +201,7 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         tuple(draft.metadata),
         tuple(draft.order),
         not_null=tuple(draft.not_null),
+        partition_by=partition_by,
     )
     return table, cursor
 

@@ -25,6 +25,7 @@ from engine.operators.sink import Sink
 from engine.planner import plan
 from engine.planner.derive import DerivedNode, derive
 from engine.reading.flink_table import literal
+from engine.reading.servers.secrets import NOTE, names_any
 from engine.registry import configured, lookup
 from engine.script.epoch_times import unfolded
 from engine.script.formatting import identifier, laid_out, unquoted
@@ -33,6 +34,7 @@ from engine.script.parts import Parts
 from engine.script.python_functions import declarations
 from engine.script.reading import Tables, sink_of, source_of
 from engine.script.refused_by_flink import notes
+from engine.script.sink_tables import TargetTable, table_of
 from engine.script.taken_apart import taken_apart
 from engine.script.translated import translated
 from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of, trial_of
@@ -197,10 +199,17 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
         if keys:
             # A single row has no key.
             lines.append(f"  PRIMARY KEY ({', '.join(map(identifier, keys))}) NOT ENFORCED")
+    target = table_of(sink) or TargetTable({"connector": "print"})
+    if sink.mode is SinkMode.UPSERT and not target.is_own:
         comments.append("An upsert sink: print shows -U as well; connectors such as upsert-kafka and jdbc take no -U.")
-    if sink.mode is SinkMode.APPEND:
+    if sink.mode is SinkMode.APPEND and not target.is_own:
         comments.append("An append sink takes no updates; print does.")
-    table = f"CREATE TABLE {identifier(node.id)} (\n" + ",\n".join(lines) + "\n) WITH (\n  'connector' = 'print'\n);"
+    comments += [line.removeprefix("-- ").strip() for line in [NOTE] if names_any(target.options.values())]
+    settings = ",\n".join(f"  {literal(name)} = {literal(value)}" for name, value in target.options.items())
+    partitions = ", ".join(map(identifier, target.partition_by))
+    partitioned = f" PARTITIONED BY ({partitions})" if partitions else ""
+    columns = ",\n".join(lines)
+    table = f"CREATE TABLE {identifier(node.id)} (\n{columns}\n){partitioned} WITH (\n{settings}\n);"
     names = ", ".join(identifier(column.name) for column in schema)
     insert = laid_out(f"INSERT INTO {identifier(node.id)} SELECT {names} FROM {identifier(edge.source)}")
     back = Node(id=node.id, operator="sink", parameters=sink_of(node.id, taken_apart(table)))

@@ -3,6 +3,7 @@
 targets         what a sink can name, with its parameters
 allowed         where the live runs of a shared studio may write
 last_per_key    the last change of each key in an epoch
+partitions      rows by partition, as in Hive; a Parquet file as a folder of them
 folders         folders of this machine and of buckets
 parquet         Parquet files and manifests in a folder: a changelog, or a table by key
 postgres        a table of PostgreSQL, an epoch in a transaction

@@ -22,7 +22,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -36,12 +35,11 @@ from engine.reading.flink_table import literal
 from engine.reading.tables.databases import identifier
 from engine.writing.folders import Folder
 from engine.writing.last_per_key import is_deleting, last_per_key
+from engine.writing.partitions import as_file, divided, folders_of
 
 _EPOCHS: Final = "_epochs"
 _RECIPE: Final = "_table.sql"
 _DIGITS: Final = 9
-_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
-_MOST_PARTITIONS: Final = 1000
 # Files and rows of changes from which on they are merged; rows also count from as many as the table has.
 _MANY_FILES: Final = 64
 _MANY_ROWS: Final = 100_000
@@ -157,40 +155,11 @@ class ParquetWriter:
     def _written(self, name: str, content: pa.Table, *, is_base: bool = False) -> tuple[_File, ...]:
         """Write a table, a file for each partition."""
         written = []
-        for partition, rows in self._divided(content):
-            folders = "".join(f"{quote(key, safe='')}={_in_path(value)}/" for key, value in partition.items())
-            path = f"{folders}{name}.{quote(self._writing.name, safe='')}.parquet"
-            buffer = pa.BufferOutputStream()
-            pq.write_table(rows, buffer, compression="zstd")
-            self._folder.put(path, buffer.getvalue())
+        for partition, rows in divided(content, self._partition_by, self._writing.node):
+            path = f"{folders_of(partition)}{name}.{quote(self._writing.name, safe='')}.parquet"
+            self._folder.put(path, as_file(rows))
             written.append(_File(path, len(rows), partition, is_base))
         return tuple(written)
-
-    def _divided(self, content: pa.Table) -> list[tuple[dict[str, str | None], pa.Table]]:
-        """The rows by partition, in order; a partition's values as texts."""
-        if not len(content):
-            return []
-        if not self._partition_by:
-            return [({}, content)]
-        texts = [content.column(name).cast(pa.string()).combine_chunks() for name in self._partition_by]
-        values = pa.StructArray.from_arrays(texts, names=list(self._partition_by))
-        numbers: dict[tuple[str | None, ...], int] = {}
-        places = np.fromiter(
-            (numbers.setdefault(tuple(value.values()), len(numbers)) for value in values.to_pylist()),
-            dtype=np.int64,
-            count=len(values),
-        )
-        if len(numbers) > _MOST_PARTITIONS:
-            message = (
-                f"partition_by: an epoch has rows for {len(numbers):,} partitions, and {_MOST_PARTITIONS:,} are the "
-                "most that are written. Choose columns with fewer values."
-            )
-            raise TargetError(message, self._writing.node, "partition_by")
-        rest = content.drop_columns(list(self._partition_by))
-        return [
-            (dict(zip(self._partition_by, value, strict=True)), rest.filter(pa.array(places == number)))
-            for value, number in numbers.items()
-        ]
 
     def _is_long(self, files: Sequence[_File]) -> bool:
         """Whether the changes since the last merge should be merged."""
@@ -233,7 +202,3 @@ QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY {seq} DESC) = 1 AND {kind
         kinds = {column.name: column.type.flink for column in self._writing.schema}
         types = ", ".join(f"{literal(name)}: {kinds[name].replace('STRING', 'VARCHAR')}" for name in self._partition_by)
         return f", hive_partitioning = true, hive_types = {{{types}}}" if types else ", hive_partitioning = false"
-
-
-def _in_path(value: str | None) -> str:
-    return _NULL if value is None else quote(value, safe="") or _NULL

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -104,7 +105,7 @@ def test_run_keeps_the_records_in_a_store(spark: SparkSession, tmp_path: Path) -
 
 def _export_of_the_first_run(file: Path, folder: Path) -> None:
     def export(name: str, *more: str) -> int:
-        return main(["export", "1", str(folder / name), "--store", str(file), *more])
+        return main(["export", "1", f"{folder}/{name}", "--store", str(file), *more])
 
     assert export("all.jsonl") == 0
     assert len((folder / "all.jsonl").read_text().splitlines()) == 6
@@ -114,6 +115,17 @@ def _export_of_the_first_run(file: Path, folder: Path) -> None:
     assert export("words.txt") == 2, "it does not say its format"
     assert export("no.csv", "--edge", "nothing") == 2
     assert not (folder / "no.csv").exists()
+    assert export("hive", "--edge", "count_words", "--as-of", "2", "--partition-by", "word") == 0
+    assert sorted(str(path.relative_to(folder)) for path in (folder / "hive").rglob("*.parquet")) == [
+        "hive/word=Hello/part-00000.parquet",
+        "hive/word=World/part-00000.parquet",
+    ]
+    assert export("hive", "--partition-by", "word") == 2, "it has files already"
+    assert export("whole/") == 0
+    assert pq.read_table(folder / "whole/part-00000.parquet").num_rows == 6
+    assert export("none/", "--partition-by", "nothing") == 2
+    assert export("none/", "--edge", "count_words", "--as-of", "2", "--partition-by", "word,cnt") == 2
+    assert export("none/", "--format", "csv") == 2
 
 
 def test_a_store_that_another_process_has_is_refused_before_the_pipeline_is_even_read(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from engine.contract.target import SinkMode
 from engine.errors import PipelineError, TargetError
-from engine.writing import parquet
+from engine.writing import parquet, partitions
 from engine.writing.allowed import TARGETS
 from engine.writing.folders import Folder
 from engine.writing.parquet import ParquetWriter
@@ -183,7 +183,7 @@ def test_what_hinders_writing_is_a_sentence(tmp_path: Path) -> None:
 
 
 def test_an_epoch_with_too_many_partitions_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "_MOST_PARTITIONS", 2)
+    monkeypatch.setattr(partitions, "_MOST", 2)
     with pytest.raises(TargetError, match="rows for 3 partitions, and 2 are the most"):
         writer(tmp_path, APPEND, "v").write(0, epoch(1, "+I a 1", "+I a 2", "+I a 3"))
 

@@ -1,0 +1,61 @@
+"""The target of a sink as a table of Flink SQL, and back.
+
+    filesystem, parquet     Parquet files in a folder or bucket, of a sink of added rows; PARTITIONED BY its partitions
+    jdbc                    a table of PostgreSQL
+
+A table only says where: whether live runs write there stays off, until it is switched on in the node. Tables of other
+connectors have no target.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from engine.contract.target import SinkMode
+from engine.operators.sink import Sink
+from engine.script.jdbc_tables import CONNECTOR as JDBC
+from engine.script.jdbc_tables import is_postgres, jdbc_table
+from engine.script.tables import TableDdl
+from engine.writing.targets import WriteTo
+
+
+class TargetTable(NamedTuple):
+    """The options of a table, and the columns that it is partitioned by."""
+
+    options: dict[str, str]
+    partition_by: tuple[str, ...] = ()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the sink's target, and not a stand-in."""
+        return self.options["connector"] != "print"
+
+
+def target_of(ddl: TableDdl) -> dict[str, Any]:
+    """The parameters of a sink with the target of a table. Raises SqlRejected."""
+    if ddl.connector == JDBC and is_postgres(ddl):
+        _, parameters = jdbc_table(ddl, [])
+        del parameters["columns"]
+        return {"write_to": WriteTo.POSTGRES.value, **parameters}
+    is_parquet = ddl.connector == "filesystem" and ddl.options.get("format") == "parquet"
+    if is_parquet and not ddl.primary_key and (path := ddl.options.get("path")):
+        return {"write_to": WriteTo.PARQUET.value, "folder": path, "partition_by": list(ddl.partition_by)}
+    return {}
+
+
+def table_of(sink: Sink) -> TargetTable | None:
+    """The table of a sink's target; None if Flink has none that takes its mode."""
+    if sink.write_to is WriteTo.POSTGRES and sink.mode is not SinkMode.CHANGELOG:
+        host = f"[{sink.host}]" if ":" in sink.host else sink.host
+        options = {
+            "connector": JDBC,
+            "url": f"jdbc:postgresql://{host}:{sink.port}/{sink.database}",
+            "table-name": f"{sink.schema_name}.{sink.table_name}",
+            "username": sink.user,
+        }
+        return TargetTable(options | ({"password": sink.password} if sink.password else {}))
+    if sink.write_to is WriteTo.PARQUET and sink.mode is SinkMode.APPEND:
+        return TargetTable(
+            {"connector": "filesystem", "path": sink.folder, "format": "parquet"}, tuple(sink.partition_by)
+        )
+    return None
