@@ -273,7 +273,7 @@ def test_a_late_record_is_found_and_presented_by_keys_alone(open_page: OpenPage)
             break
     assert (name, unseen) == ("Late records", [])
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_text("a late record")).to_be_visible()
+    expect(page.locator(".st-key-late-file")).to_contain_text("Event 5 of clicks")
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search commands and pages").fill("present")
     page.keyboard.press("Enter")

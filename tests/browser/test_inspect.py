@@ -211,7 +211,7 @@ def test_a_late_record_leads_to_what_its_event_did(open_page: OpenPage) -> None:
     page = open_page("event-time?run=2")
     parts = page.get_by_role("radiogroup", name="Show")
     parts.get_by_text("Which ones?").click()
-    expect(page.get_by_text("records have key = b, as")).to_be_visible()
+    expect(page.get_by_text("records have key = b; of all")).to_be_visible()
     parts.get_by_text("Late records").click()
     rows(page, "Late records").last.click()
     expect(page.get_by_text("Event 4 of clicks pushed the watermark past it")).to_be_visible()
