@@ -156,6 +156,46 @@ def test_a_full_bucket_is_told_and_keeps_what_it_has(bucket: BucketServer, monke
     assert work.names(work.root) == ["kept.parquet"]
 
 
+def test_missing_credentials_are_told_with_what_to_set(bucket: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    if bucket.uri.startswith("gs"):
+        # A stand-in of Google Cloud Storage is asked without credentials.
+        return
+    write(f"{bucket.uri}/in/a.csv", ROWS)
+    refused = partial(_always, Answer(403, error("AuthorizationHeaderMalformed")))
+    with faulty(bucket.port, refused) as port, monkeypatch.context() as without:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AZURE_STORAGE_KEY"):
+            without.delenv(name, raising=False)
+        for name, value in (("AWS_EC2_METADATA_DISABLED", "true"), ("HOME", "/nonexistent")):
+            without.setenv(name, value)
+        without.setenv(bucket.endpoint, f"http://127.0.0.1:{port}")
+        with pytest.raises(SourceError, match=r"set (AWS_ACCESS_KEY_ID|AZURE_STORAGE_KEY)"):
+            Csv(path=f"{bucket.uri}/in/a.csv").derive("n", Path())
+
+
+def test_a_bucket_that_forbids_deletion_is_told_and_nothing_else_is_lost(
+    bucket: BucketServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Workspace(f"{bucket.uri}/in/work")
+    write(work.place("edges", "epoch=0", "a.parquet"), ROWS)
+    write(work.place("steps", "epoch=0", "s.parquet"), ROWS)
+    forbidden = b'{"error":{"code":403,"message":"no"}}' if bucket.uri.startswith("gs") else error("AccessDenied")
+
+    def keeping(method: str, path: str) -> Answer | None:
+        is_deletion = method == "DELETE" or "batch" in path or (method == "POST" and "delete" in path)
+        return Answer(403, forbidden) if is_deletion else None
+
+    with faulty(bucket.port, keeping) as port:
+        monkeypatch.setenv(bucket.endpoint, f"http://127.0.0.1:{port}")
+        for delete in (work.remove, partial(work.sweep, [work.place("steps", "epoch=0", "s.parquet")], 0)):
+            with pytest.raises(BucketError, match=r"/in/work: \S.* forbids it; allow it to the owner"):
+                delete()
+    monkeypatch.setenv(bucket.endpoint, bucket.environ[bucket.endpoint])
+    assert work.names(work.place("edges", "epoch=0")) == ["a.parquet"]
+    work.sweep([work.place("steps", "epoch=0", "s.parquet")], 0)
+    assert work.names(work.place("edges", "epoch=0")) == []
+    assert work.names(work.place("steps", "epoch=0")) == ["s.parquet"]
+
+
 URIS = [
     ("s3:///k", r"s3:///k has no bucket: write s3://BUCKET/FOLDER"),
     ("abfss://a.dfs.core.windows.net/k", r"has no container: write abfss://CONTAINER@ACCOUNT"),
