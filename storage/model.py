@@ -11,7 +11,9 @@ from typing import Any, Final, Generic, TypeVar
 from engine.contract.explanation import PlanExplanation
 from engine.contract.recorder import ALL, Share
 from engine.model.changelog import RowKind
-from engine.model.zones import zone_named
+from engine.model.type_texts import spark_type
+from engine.model.types import TIMESTAMP, Array, Map, Row, Type
+from engine.model.zones import Zone, zone_named
 from storage.database.run_tables import RunTables
 
 Values = tuple[Any, ...]
@@ -160,9 +162,25 @@ class EdgeColumn:
     zone: str | None = None
 
     def shown(self, value: Any) -> Any:
-        """A value for people: an instant as clocks show it in its zone, with their offset."""
-        zone = zone_named(self.zone) if self.zone and isinstance(value, datetime) else None
-        return value if zone is None else zone.shown(value.replace(tzinfo=UTC))
+        """A value for people: instants, also within it, as clocks show them in their zone, with their offset."""
+        zone = zone_named(self.zone) if self.zone else None
+        if zone is None:
+            return value
+        type_ = spark_type(self.type)
+        return _shown(value, type_ if type_.is_nested else TIMESTAMP, zone)
+
+
+def _shown(value: Any, type_: Type, zone: Zone) -> Any:
+    if value is None or not type_.has_instants:
+        return value
+    match type_:
+        case Array():
+            return [_shown(each, type_.element, zone) for each in value]
+        case Map():
+            return {_shown(key, type_.key, zone): _shown(held, type_.value, zone) for key, held in value.items()}
+        case Row():
+            return {name: _shown(value[name], of, zone) for name, of in type_.fields}
+    return zone.shown(value.replace(tzinfo=UTC)) if isinstance(value, datetime) else value
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,12 @@ class SparkWithTime(Spark):
     class Generator(SparkGenerator):
         TYPE_MAPPING: ClassVar = {**SparkGenerator.TYPE_MAPPING, exp.DType.TIME: "TIME"}
 
+        def datatype_sql(self, expression: exp.DataType) -> str:
+            """A type. sqlglot leaves the digits of a TIME out."""
+            digits = [part.name for part in expression.expressions] if expression.this is exp.DType.TIME else []
+            written: str = super().datatype_sql(expression)
+            return f"{written}({digits[0]})" if digits else written
+
 
 SPARK: Final = SparkWithTime
 

@@ -24,7 +24,7 @@ from engine.expressions.parsing import UNREADABLE
 from engine.expressions.untyped import UnresolvedColumn, Untyped
 from engine.functions.function import names
 from engine.model.schema import Schema
-from engine.model.types import DATE, STRING, Timestamp, Type
+from engine.model.types import DATE, STRING, Array, Map, Time, Timestamp, Type
 from engine.model.zones import Zone
 
 _OF_LOCAL: Final = names(
@@ -41,6 +41,7 @@ _PARSED: Final = names("to_timestamp try_to_timestamp")
 _MADE: Final = names("make_timestamp make_timestamp_ltz try_make_timestamp try_make_timestamp_ltz")
 _SECONDS: Final = names("unix_timestamp to_unix_timestamp")
 _COMPARED: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+_EACH: Final = "each"
 _PATTERN: Final = "yyyy-MM-dd HH:mm:ss"
 
 
@@ -89,7 +90,8 @@ class _Zoned:
 
     def __init__(self, zone: Zone, types: Mapping[int, Type]) -> None:
         self._zone = zone
-        self._types = types
+        self._types = dict(types)
+        self._depth = 0
         self.is_changed = False
         # Instants that were made of a local time, which does not have to be computed from them.
         self._locals: dict[int, tuple[exp.Expr, exp.Expr]] = {}
@@ -180,18 +182,40 @@ class _Zoned:
     def _cast(self, node: exp.Cast) -> exp.Expr:
         is_text = isinstance(node.this, exp.Literal) and node.this.is_string
         target, given = self._type(node), STRING if is_text else self._type(node.this)
-        if target is None or given is None or target.is_nested:
+        if target is None or given is None:
             return self._with(node, self.of)
+        if target.is_nested:
+            return self._cast_within(node, given, target)
         if target.is_instant and not given.is_instant and (given.is_time or given == STRING):
             as_local = node.copy()
             as_local.set("this", self.of(node.this))
             as_local.set("to", _LOCAL.copy())
             return self._as_instant(as_local)
-        if given.is_instant and (target in (STRING, DATE) or isinstance(target, Timestamp) and not target.is_zoned):
+        is_local = isinstance(target, Time) or (isinstance(target, Timestamp) and not target.is_zoned)
+        if given.is_instant and (target in (STRING, DATE) or is_local):
             made = node.copy()
             made.set("this", self._local(node.this))
             return made
         return self._with(node, self.of)
+
+    def _cast_within(self, node: exp.Cast, given: Type, target: Type) -> exp.Expr:
+        """The cast of an array or a map, value by value if instants are in it. Rows are written field by field."""
+        pairs = tuple(zip(given.parts, target.parts, strict=False))
+        is_same = type(given) is type(target) and isinstance(target, Array | Map)
+        if not is_same or not (given.has_instants or target.has_instants):
+            return self._with(node, self.of)
+        made = self.of(node.this)
+        calls = ("transform",) if isinstance(target, Array) else ("transform_keys", "transform_values")
+        names_ = [f"{_EACH}{self._depth}{place}" for place in range(len(pairs))]
+        self._depth += 1
+        for place, (call, (part, wanted)) in enumerate(zip(calls, pairs, strict=True)):
+            value = exp.to_identifier(names_[place])
+            inner = type(node)(this=value, to=node.to.expressions[place].copy())
+            self._types |= {id(value): part, id(inner): wanted}
+            body = exp.Lambda(this=self._cast(inner), expressions=[exp.to_identifier(each) for each in names_])
+            made = exp.Anonymous(this=call, expressions=[made, body])
+        self._depth -= 1
+        return made
 
     def _is_read(self, node: exp.Expr) -> bool:
         """Whether an instant is a text that was read, as in UNIX_TIMESTAMP."""

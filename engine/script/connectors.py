@@ -255,7 +255,8 @@ def sink_parameters(ddl: TableDdl) -> dict[str, Any]:
     require_known_options(ddl)
     if ddl.primary_key:
         return {"mode": "upsert", "keys": ddl.primary_key, **target_of(ddl)}
-    if ddl.connector in ("", *NOT_READ) or ddl.options.get("format") in _CHANGELOG_FORMATS:
+    # Sinks of Flink 1.10 take the key of the query.
+    if ddl.connector in ("", *NOT_READ) or _OLD in ddl.options or ddl.options.get("format") in _CHANGELOG_FORMATS:
         return {"mode": "changelog"}
     return {"mode": "append", **target_of(ddl)}
 

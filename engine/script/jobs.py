@@ -75,6 +75,13 @@ class Jobs:
             ddl, target = self.parts.target(insert.target, insert.statement), insert.target
             below = _fitted(below, ddl, insert, self.emitter, self.warnings)
             parameters = sink_parameters(ddl) | insert.statement.directives.get("parameters", {})
+            if parameters["mode"] == "append" and not self.emitter.derived[below].is_insert_only:
+                message = (
+                    f"{target} takes new rows only, but the query also changes rows that it gave. Declare PRIMARY KEY "
+                    "(...) NOT ENFORCED in the table (of Kafka, with 'connector' = 'upsert-kafka'), or a format that "
+                    "has changes, such as 'debezium-json'."
+                )
+                raise SqlRejected(message, insert.query)
         wanted = node_id(target, self.emitter)
         called(self.emitter, self.emitter.add("sink", parameters, [below], insert.query), wanted)
         self.below[wanted] = below

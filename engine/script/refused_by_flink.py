@@ -75,6 +75,8 @@ def slips(script: str) -> tuple[Slip, ...]:
             found += rule(statement.tokens)
         found += _names(statement, named)
         found += _rows(statement, declared)
+        for stray in statement.strays:
+            found.append(_slip([stray], "a semicolon stands within the query, which goes on after it", ""))
         if statement.lacks_semicolon:
             last, end = statement.tokens[-1], statement.tokens[-1].end + 1
             found.append(Slip(last.line, "a semicolon is missing at the end of the statement", end, end, ";"))

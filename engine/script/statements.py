@@ -49,6 +49,11 @@ _BEGIN: Final = ("CREATE", "INSERT", "DROP", "ALTER", "EXECUTE")
 _QUERY: Final = ("SELECT", "VALUES")
 # Before SELECT, these go on with the same query.
 _GO_ON: Final = ("UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS", "AS", ",")
+# After a semicolon, these go on with the query before it.
+_AFTER_A_STRAY: Final = frozenset(
+    ("JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "WHERE", "GROUP BY", "HAVING", "UNION", "UNION ALL", "EXCEPT")
+    + ("INTERSECT", "ORDER BY", "LIMIT", "FROM", "ON", "AND", "OR")
+)
 _REST: Final = re.compile(r"(?:[ \t]*(?:--[^\n]*)?\r?\n)?")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\r?\n")
 _GAP: Final = re.compile(r"\n[ \t]*\r?\n\s*$")
@@ -61,7 +66,8 @@ _LEAD_TO_ANOTHER: Final = ("BEGIN", "SET", "PLAN", "FOR", "EXECUTE", "EXPLAIN")
 class Statement:
     """One statement. text: the whole script, to which the tokens' offsets refer. end: the place of its last token.
 
-    comment: what stands above it. lacks_semicolon: another statement follows without one between.
+    comment: what stands above it. lacks_semicolon: another statement follows without one between. strays: semicolons
+    within it, after which its query goes on.
     """
 
     tokens: tuple[Token, ...]
@@ -70,6 +76,7 @@ class Statement:
     end: tuple[int, int] = (0, 0)
     comment: str = ""
     lacks_semicolon: bool = False
+    strays: tuple[Token, ...] = ()
 
     @property
     def sql(self) -> str:
@@ -113,22 +120,37 @@ def statements(text: str) -> list[Statement]:
     tokens = tokens_of(text)
     all_statements: list[Statement] = []
     current: list[Token] = []
+    strays: list[Token] = []
     end = 0
-    for token in tokens:
+    for at, token in enumerate(tokens):
         if token.token_type is TokenType.SEMICOLON:
+            if _goes_on(current, tokens[at + 1 : at + 2]):
+                strays.append(token)
+                continue
             if current:
-                all_statements.append(_statement(current, text, end))
+                all_statements.append(replace(_statement(current, text, end), strays=tuple(strays)))
             # What follows the semicolon in its line is about the statement before it.
             rest = _REST.match(text, token.end + 1)
-            current, end = [], rest.end() if rest is not None else token.end + 1
+            current, strays, end = [], [], rest.end() if rest is not None else token.end + 1
             continue
         if current and _begins_another(current, token):
-            all_statements.append(replace(_statement(current, text, end), lacks_semicolon=True))
-            current, end = [], current[-1].end + 1
+            whole = _statement(current, text, end)
+            all_statements.append(replace(whole, lacks_semicolon=True, strays=tuple(strays)))
+            current, strays, end = [], [], current[-1].end + 1
         current.append(token)
     if current:
-        all_statements.append(_statement(current, text, end))
+        all_statements.append(replace(_statement(current, text, end), strays=tuple(strays)))
     return all_statements
+
+
+def _goes_on(before: Sequence[Token], after: Sequence[Token]) -> bool:
+    """Whether what follows a semicolon can only go on with the query before it."""
+    is_query = any(_is_word(token) and token.text.upper() == "SELECT" for token in before)
+    return is_query and any(_is_word(token) and token.text.upper() in _AFTER_A_STRAY for token in after)
+
+
+def _is_word(token: Token) -> bool:
+    return token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
 
 
 def without_prompts(text: str) -> str:

@@ -102,6 +102,11 @@ class TableDdl:
         return tuple(sorted(columns, key=lambda column: self.order.index(column.name)))
 
     @property
+    def declared(self) -> tuple[object, ...]:
+        """What it declares, without its options."""
+        return (self.columns, self.computed, self.metadata, self.order, self.watermark, self.primary_key, self.not_null)
+
+    @property
     def column_parameters(self) -> list[dict[str, str]]:
         """The columns as a source's parameter."""
         return [{"name": column.name, "type": column.type.flink} for column in self.columns]
@@ -180,7 +185,7 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         cursor.take()
     if cursor.skip("DISTRIBUTED"):
         _skip_buckets(cursor)
-    partition_by = tuple(cursor.listed()) if cursor.skip("PARTITIONED", "BY") else ()
+    partition_by = _partitions(cursor, name) if cursor.skip("PARTITIONED", "BY") else ()
     options = options_of(cursor) if cursor.skip("WITH") else {}
     if not cursor.is_done and not cursor.sees("LIKE"):
         word = cursor.here.text
@@ -204,6 +209,21 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
         partition_by=partition_by,
     )
     return table, cursor
+
+
+def _partitions(cursor: Cursor, name: str) -> tuple[str, ...]:
+    """The names of the columns by which folders are made."""
+    start = cursor.at
+    try:
+        return tuple(cursor.listed())
+    except SqlRejected as error:
+        if cursor.at - start == 2:
+            message = (
+                f"{name}: PARTITIONED BY takes names of columns. A column with its type there, and TBLPROPERTIES, are "
+                "of Hive's dialect: declare the column among the others, and write WITH (...)."
+            )
+            raise cursor.rejected(message) from error
+        raise
 
 
 def _skip_buckets(cursor: Cursor) -> None:

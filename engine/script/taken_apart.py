@@ -14,7 +14,7 @@ from engine.errors import PipelineError, shortened
 from engine.model.options import ZONE, has_effect, is_foreign
 from engine.model.types import DATE, DOUBLE, STRING, quote
 from engine.model.zones import is_utc
-from engine.script.altered import altered, require_unused
+from engine.script.altered import altered, is_read_before, require_unused
 from engine.script.asked import answered, explained
 from engine.script.changelog_calls import with_changelog_views
 from engine.script.failures import CannotBeRead, tokenizable
@@ -66,6 +66,10 @@ _STATEMENTS: Final = tuple(
     f"{word} {what}" for word in ("CREATE", "DROP", "ALTER") for what in ("TABLE", "VIEW", "FUNCTION")
 ) + ("INSERT INTO", "CREATE TEMPORARY", "EXECUTE STATEMENT", "BEGIN STATEMENT")
 _FIRST_WORDS: Final = tuple("SELECT INSERT CREATE DROP ALTER SET EXPLAIN DESCRIBE SHOW WITH USE".split())  # noqa: SIM905
+_CLAUSES: Final = (
+    *("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OVER", "WINDOW", "PARTITION", "MEASURES", "PATTERN"),
+    *("DEFINE", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ON", "UNION", "EXCEPT", "INTERSECT"),
+)
 _QUIET: Final = tuple("USE SHOW DESCRIBE DESC EXPLAIN DROP ALTER RESET ANALYZE ADD LOAD UNLOAD".split())  # noqa: SIM905
 
 
@@ -180,6 +184,8 @@ def _statement(statement: Statement, parts: Parts) -> None:
         table, rest = create_table(statement)
         if not rest.is_done:
             table = with_base(table, rest, parts.tables)
+        if _is_kept(table, parts):
+            return
         _new_name(table.name, statement, parts)
         parts.tables[table.name] = table
     elif statement.creates("VIEW"):
@@ -214,9 +220,14 @@ def _unsupported(statement: Statement) -> SqlRejected:
         return SqlRejected(f"{statement.tokens[0].text.upper()}: {instead}", place=statement.place)
     begin = " ".join(token.text for token in statement.tokens[:2])
     words = " ".join(token.text for token in statement.tokens[:2]).upper()
+    if words.split()[0] == "TABLE":
+        return SqlRejected(f"{begin} is no statement. Did you mean CREATE {begin}?", place=statement.place)
     near = get_close_matches(words, _STATEMENTS, 1, 0.8) or get_close_matches(words.split()[0], _FIRST_WORDS, 1, 0.8)
     if near and near[0] != words.split()[0]:
         return SqlRejected(f"{begin} is no statement. Did you mean {near[0]}?", place=statement.place)
+    if words.split()[0] in _CLAUSES:
+        message = f"{begin} is a part of a query, and no query stands before it. Add its SELECT, or leave the part out."
+        return SqlRejected(message, place=statement.place)
     message = (
         f"{begin} is not supported. A script consists of CREATE TABLE, CREATE VIEW, CREATE FUNCTION, SET, INSERT INTO "
         "and SELECT."
@@ -231,6 +242,21 @@ def _exists(statement: Statement, parts: Parts) -> bool:
             name = Cursor(statement).created(kind)
             return name in (*parts.tables, *parts.views) and name not in parts.dropped
     return False
+
+
+def _is_kept(table: TableDdl, parts: Parts) -> bool:
+    """Whether there is such a table, which a query reads: as in Flink it stays, and creating it again does nothing."""
+    known = parts.tables.get(table.name)
+    if known is None or known.declared != table.declared or table.statement.begins("CREATE", "OR", "REPLACE"):
+        return False
+    if table.name in parts.dropped or not is_read_before(table.name, parts):
+        return False
+    line, first = table.statement.place[0], known.statement.place[0]
+    parts.warnings.append(
+        f"line {line}: Flink would refuse this: there is already such a table {table.name!r}, of line {first}, which "
+        "stays as it is."
+    )
+    return True
 
 
 def _new_name(name: str, statement: Statement, parts: Parts) -> None:

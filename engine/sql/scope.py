@@ -116,10 +116,12 @@ class Scope:
             return SqlRejected(ELSEWHERE[call.name.upper()], call)
         if not column.table and column.name.upper() in WITHOUT_PARENTHESES:
             return SqlRejected(REFUSED[column.name.upper()], column)
-        known = dict.fromkeys(one.name for one in self.visible if not column.table or one.table == column.table)
-        name = f"{column.table}.{column.name}" if column.table else column.name
+        # Behind a table and a column, other parts are fields.
+        table, *parts = [part.name for part in column.parts] if column.table else ["", column.name]
+        known = dict.fromkeys(one.name for one in self.visible if not table or one.table == table)
+        name = f"{table}.{parts[0]}" if table else parts[0]
         if not known:
-            return self._unknown_table(column.table, column)
+            return self._unknown_table(table, column)
         if column.name.lower() in ("window_start", "window_end", "window_time"):
             return SqlRejected(
                 f"the column {column.name!r} is made by a window table function. Write FROM TABLE(TUMBLE(TABLE t, "

@@ -100,8 +100,8 @@ def stored_columns(schema: Schema, zone: str | None = None) -> tuple[EdgeColumn,
             stored = free_name(stored + "_", taken)
             taken.add(stored.lower())
         time = column.time.value if column.time else None
-        is_instant = column.is_instant if column.time else column.type.is_instant
-        of_column = zone if is_instant else None
+        has_instants = column.is_instant if column.time else column.type.has_instants
+        of_column = zone if has_instants else None
         columns.append(EdgeColumn(column.name, stored, str(column.type), duckdb_type(column.type), time, of_column))
     return tuple(columns)
 

@@ -80,6 +80,16 @@ def test_a_file_has_instants_in_utc_as_flinks_formats(store: Store, tmp_path: Pa
     assert typed.field("nested").type.field("t").type == pa.timestamp("us", "UTC")
 
 
+def test_instants_within_values_are_shown_as_clocks_show_them(store: Store, tmp_path: Path) -> None:
+    run_id = run_in(store, tmp_path, ZONE)
+    edge = store.runs.edge(run_id, "clicks")
+    _, record, *_ = store.changelog.page(run_id, "clicks").records
+    at, wall, nested, held = edge.shown(record.values)[1:]
+    shown = "2024-11-03 01:30:00.500000-05:00"
+    assert [str(each) for each in (at, nested["t"], *nested["l"], *held.values())] == [shown] * 4
+    assert str(wall) == "2024-11-03 06:30:00.500000"
+
+
 def test_late_records_are_exported_with_instants(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "late.jsonl"
     store.late_exports.write(run_in(store, tmp_path, ZONE), path, "json")

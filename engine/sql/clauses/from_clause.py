@@ -34,7 +34,7 @@ from engine.sql.clauses.match_recognize import matched
 from engine.sql.clauses.row_columns import fields_in
 from engine.sql.clauses.table_functions import table_function
 from engine.sql.clauses.window_functions import window_function
-from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS
+from engine.sql.dialect import TABLE_ARGUMENT, WINDOW_FUNCTIONS, Flink
 from engine.sql.match_grammar import NAME as MATCH_RECOGNIZE
 from engine.sql.names import Names, Read
 from engine.sql.rejected import SqlRejected
@@ -186,7 +186,7 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
     if version is not None and version.expression is None:
         message = "FOR SYSTEM_TIME needs the time of the left side: FOR SYSTEM_TIME AS OF l.rowtime."
         raise SqlRejected(message, join)
-    as_of = left.bind(version.expression) if version is not None else None
+    as_of = _as_of(version.expression, left) if version is not None else None
     shape = Join(left.relation, right.relation, kind, (), join, as_of)
     both = Scope(shape, left.visible + right.renamed(shape.right_names))
     using = [column.name for column in join.args.get("using") or ()]
@@ -197,6 +197,17 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
     on = join.args.get("on")
     conditions = tuple(conjuncts(both.bind(on))) if on is not None else ()
     return Scope(replace(shape, condition=conditions), both.visible)
+
+
+def _as_of(time: Expr, left: Scope) -> Expr:
+    """The time of a temporal join. Raises SqlRejected for a column that the left side does not have."""
+    if isinstance(time, exp.Column) and left.find(time) is None:
+        message = (
+            f"FOR SYSTEM_TIME AS OF takes a time of the left side of the join, and {time.sql(Flink)} is none of its "
+            "columns. Select it there as well, or declare it in the left table: pt AS PROCTIME()."
+        )
+        raise SqlRejected(message, time)
+    return left.bind(time)
 
 
 def _without_lateral(join: exp.Join) -> exp.Join:

@@ -5,6 +5,7 @@ string, a boolean is TRUE or FALSE, and a timestamp has the digits of its type."
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
@@ -22,7 +23,9 @@ from engine.model.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     VOID,
+    Array,
     Decimal,
+    Map,
     Row,
     Time,
     Timestamp,
@@ -33,7 +36,7 @@ from engine.sql.functions.digits import cut, declared_digits, digits_of, is_lite
 from engine.sql.functions.interval_values import as_text as interval_as_text
 from engine.sql.functions.interval_values import of_number
 from engine.sql.functions.moments import READABLE
-from engine.sql.functions.rows import as_text, cast_row
+from engine.sql.functions.rows import as_text, cast_row, texts_of
 from engine.sql.functions.times import as_text as time_as_text
 from engine.sql.functions.times import cast_to_time, literal_precision, moment_of
 from engine.sql.rejected import SqlRejected
@@ -41,6 +44,7 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
+_NESTED: Final[dict[exp.DType, Callable[..., Type]]] = {exp.DType.ARRAY: Array, exp.DType.MAP: Map}
 _WHOLE_DIGITS: Final[dict[Type, int]] = {**INTEGER_DIGITS, BOOLEAN: 1}
 
 
@@ -85,6 +89,8 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
             value = interval_as_text(writer, value)
         elif source_type.is_nested:
             value = as_text(value, source_type)
+    elif isinstance(target, Array) and isinstance(whole := writer.type_of(value), Array) and _are_texts(whole, target):
+        value = texts_of(value, whole)
     elif target in INTEGER_BITS and writer.type_of(value) == STRING:
         value = f"regexp_replace({value}, '([0-9])[.][0-9]*( *)$', '$1')"
     elif word == "TRY_CAST" and target in READABLE and writer.type_of(value) == STRING:
@@ -101,6 +107,13 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if length is None:
         return converted
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
+
+
+def _are_texts(given: Type, target: Type) -> bool:
+    """Whether an array, or one of arrays, gets texts of values in place of them."""
+    while isinstance(given, Array) and isinstance(target, Array):
+        given, target = given.element, target.element
+    return target == STRING
 
 
 def _row_type(data_type: exp.DataType, node: exp.Cast) -> Type:
@@ -144,6 +157,14 @@ def spark_type(data_type: exp.DataType) -> tuple[Type | None, int | None]:
         return TIMESTAMP, None
     if kind in (exp.DType.TIME, exp.DType.TIMETZ):
         return Time(min(sizes[0] if sizes else 0, MILLISECONDS)), None
+    if kind in _NESTED and data_type.expressions:
+        # As one text, a TIMESTAMP within it would be an instant.
+        parts = [spark_type(part)[0] for part in data_type.expressions]
+        return (None if None in parts else _NESTED[kind](*parts)), None
+    if kind is exp.DType.STRUCT:
+        fields = [(field.name, spark_type(field.args["kind"])[0]) for field in data_type.expressions]
+        known = tuple((name, part) for name, part in fields if part is not None)
+        return (Row(known) if len(known) == len(fields) else None), None
     try:
         return type_from(data_type.sql(dialect="spark")), None
     except ValueError:

@@ -111,3 +111,11 @@ def as_text(value: str, type_: Type, depth: int = 0) -> str:
 
 def _part(value: str, type_: Type, depth: int) -> str:
     return f"coalesce({as_text(value, type_, depth)}, 'NULL')"
+
+
+def texts_of(value: str, type_: Array, depth: int = 1) -> str:
+    """An array, or one of arrays, with the texts of its elements; a NULL stays one."""
+    item = f"x{depth}"
+    is_deep = isinstance(type_.element, Array)
+    each = texts_of(item, type_.element, depth + 1) if is_deep else as_text(item, type_.element, depth + 1)
+    return f"transform({value}, {item} -> {each})"

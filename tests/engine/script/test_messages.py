@@ -21,6 +21,56 @@ CASES = {
     "a byte order mark": ("\ufeff" + TABLE + "SELECT k FROM t;", []),
     "a prompt of Flink's client": ("Flink SQL> " + TABLE + "Flink SQL> SELECT k FROM t;", []),
     "stray semicolons": (TABLE + ";\n;SELECT k FROM t;;", []),
+    "a semicolon within a query": (
+        TABLE + "SELECT s, COUNT(*) AS n FROM t WHERE k > 1;\nGROUP BY s;",
+        ["line 2: Flink would refuse this: a semicolon stands within the query, which goes on after it."],
+    ),
+    "a part of a query alone": (
+        TABLE + "OVER (ORDER BY ts);",
+        [
+            "line 2, column 1: OVER ( is a part of a query, and no query stands before it. Add its SELECT, or leave "
+            "the part out."
+        ],
+    ),
+    "a table without CREATE": (
+        "TABLE u (k INT);\n" + TABLE + "SELECT k FROM t;",
+        ["line 1, column 1: TABLE u is no statement. Did you mean CREATE TABLE u?"],
+    ),
+    "Hive's partitions": (
+        "CREATE TABLE h (k INT) PARTITIONED BY (d STRING) TBLPROPERTIES ('a' = 'b');\n" + TABLE + "SELECT k FROM t;",
+        [
+            (
+                "line 1, column 42: h: PARTITIONED BY takes names of columns. A column with its type there, and "
+                "TBLPROPERTIES, are of Hive's dialect: declare the column among the others, and write WITH (...)."
+            )
+        ],
+    ),
+    "updates for a topic of new rows": (
+        TABLE
+        + "CREATE TABLE o (s STRING, n BIGINT) WITH ('connector' = 'kafka', 'topic' = 'o', "
+        + SERVERS
+        + "'format' = 'json');\nINSERT INTO o SELECT s, COUNT(*) FROM t GROUP BY s;",
+        [
+            (
+                "line 3, column 22: o takes new rows only, but the query also changes rows that it gave. Declare "
+                "PRIMARY KEY (...) NOT ENFORCED in the table (of Kafka, with 'connector' = 'upsert-kafka'), or a "
+                "format that has changes, such as 'debezium-json'."
+            )
+        ],
+    ),
+    "a field of a table that is not there": (
+        TABLE + "SELECT x.a.b FROM t;",
+        ["line 2, column 8: unknown table 'x'. Available: t."],
+    ),
+    "a time of the joined table": (
+        TABLE + "SELECT a.k FROM t AS a JOIN t FOR SYSTEM_TIME AS OF pt AS b ON a.k = b.k;",
+        [
+            (
+                "line 2, column 53: FOR SYSTEM_TIME AS OF takes a time of the left side of the join, and pt is none of "
+                "its columns. Select it there as well, or declare it in the left table: pt AS PROCTIME()."
+            )
+        ],
+    ),
     "spaces that do not break": (TABLE + "SELECT\xa0k FROM\xa0t;", []),
     "a character that cannot be seen": (
         TABLE + "SELECT k\u200b FROM t;",
