@@ -175,7 +175,7 @@ class Arrivals(OfAllRuns):
         table = records_of(edge)
         kept_from = run.entry.kept_from
         if edge.share != ALL:
-            ordinal = self._database.count(
+            ordinal: int | None = self._database.count(
                 f"FROM {run.tables.events} WHERE source = ? AND seq <= ? AND NOT is_end", [source, seq]
             )
         elif kept_from == 1:

@@ -115,7 +115,6 @@ def _part(value: str, type_: Type, depth: int) -> str:
 
 def texts_of(value: str, type_: Array, depth: int = 1) -> str:
     """An array, or one of arrays, with the texts of its elements; a NULL stays one."""
-    item = f"x{depth}"
-    is_deep = isinstance(type_.element, Array)
-    each = texts_of(item, type_.element, depth + 1) if is_deep else as_text(item, type_.element, depth + 1)
+    item, inner = f"x{depth}", type_.element
+    each = texts_of(item, inner, depth + 1) if isinstance(inner, Array) else as_text(item, inner, depth + 1)
     return f"transform({value}, {item} -> {each})"
