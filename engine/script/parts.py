@@ -31,8 +31,8 @@ from engine.script.recorded_clock import (
 from engine.script.statements import Statement
 from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr
-from engine.sql.clauses.clock_readings import marked
 from engine.sql.rejected import NoClock, SqlRejected
+from engine.sql.rules.clock_readings import marked
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ class Parts:
             return query
         note = (
             "CURRENT_TIMESTAMP and the like are the time at which a row arrived, if its table tells that; behind "
-            f"joins, groups and ranks, and elsewhere, {in_words(self.clock_ms)}; SET '{OPTION}' takes another time."
+            f"windows, ranks and groups without COUNT(*), and elsewhere, {in_words(self.clock_ms)}; SET '{OPTION}' "
+            "takes another time."
         )
         self.warnings.append(note)
         # Rows of a script all come at one time, and have it as a literal.

@@ -6,7 +6,7 @@ time. Where nothing tells when rows arrived, the clock stands still at what the 
     SET 'studio.clock' = '2024-01-01 00:00:00';
 
 A processing time stays the order of arrival, without a value, where no query needs one. What a query reads of the clock
-is told by `engine.sql.clauses.clock_readings`.
+is told by `engine.sql.rules.clock_readings`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from engine.model.schema import Column
 from engine.model.types import TIMESTAMP
 from engine.script.tables import Computed, Metadata, TableDdl, Watermark
 from engine.sql.algebra import Expr
-from engine.sql.clauses.clock_readings import NOW
 from engine.sql.dialect import Flink
 from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.rejected import SqlRejected
+from engine.sql.rules.clock_readings import NOW
 
 OPTION: Final = "studio.clock"
 ROWTIME: Final = "$rowtime"

@@ -14,7 +14,6 @@ from engine.model.free_names import free_name
 from engine.sql import state_ttl
 from engine.sql.aggregate_calls import distinct, mark_aggregates
 from engine.sql.algebra import Expr, Filter, Named, Relation, Select, plain, ref
-from engine.sql.clauses.clock_readings import clocked
 from engine.sql.clauses.from_clause import from_clause, values
 from engine.sql.clauses.grouping import grouped
 from engine.sql.clauses.limit import limited
@@ -115,7 +114,7 @@ def _select(query: exp.Select, names: Names) -> Relation:
         *items, (_, condition) = items
         relation = Filter(relation, condition)
     named = _named(items)
-    relation = clocked(Select(relation, named))
+    relation = Select(relation, named)
     if query.args.get("distinct"):
         relation = distinct(relation, query)
     relation = limited(relation, ordered_by(query, places, [name for name, _ in named]), Scope.of(relation, None))

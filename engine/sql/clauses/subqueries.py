@@ -10,7 +10,6 @@ from sqlglot import exp
 from engine.joins.sides import JoinKind
 from engine.sql.aggregate_calls import is_aggregate
 from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select, conjuncts, ref, together
-from engine.sql.clauses.clock_readings import clocked
 from engine.sql.clauses.exists_items import not_computed
 from engine.sql.clauses.from_clause import from_clause
 from engine.sql.clauses.scalar_queries import Scalars, Ties, split_ties
@@ -51,7 +50,7 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
             bound = scope.bind(scalars.taken_out_of(one))
             (with_scalars if bound.find(exp.Placeholder) is not None else simple).append(bound)
     if simple:
-        relation = clocked(Filter(relation, together(simple)))
+        relation = Filter(relation, together(simple))
     scope = replace(scope, relation=relation)
     for one in with_scalars:
         scope, (condition,) = scalars.joined_to(scope, [one])

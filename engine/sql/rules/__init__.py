@@ -15,6 +15,7 @@ from typing import Any, Final
 from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select
 from engine.sql.names import Names
 from engine.sql.rejected import place_of
+from engine.sql.rules.clock_readings import clocked
 from engine.sql.rules.empty_pruning import is_empty, pruned
 from engine.sql.rules.filter_pushdown import filtered, joined
 from engine.sql.rules.inputs import with_inputs
@@ -36,27 +37,32 @@ RULES: Final[tuple[tuple[type, Callable[[Any], Relation]], ...]] = (
 
 def rewritten(relation: Relation, names: Names) -> Relation:
     """A query by its rules, without what can have no rows. Raises SqlRejected."""
-    return pruned(moved(relation, names), partial(_warn, names), names.rewritten)
+    read = _changed(moved(relation, names), names, partial(clocked, seen={}))
+    return pruned(read, partial(_warn, names), names.rewritten)
 
 
 def moved(relation: Relation, names: Names | None = None) -> Relation:
     """A query by RULES alone. names: whose views need no second look. Raises SqlRejected."""
+
+    def move(one: Relation) -> Relation:
+        return next((rule(one) for kind, rule in RULES if isinstance(one, kind)), one)
+
+    return _changed(relation, names, move)
+
+
+def _changed(relation: Relation, names: Names | None, change: Callable[[Relation], Relation]) -> Relation:
+    """A query with each of its relations changed, those below first, but for views that need no second look."""
     known = names.rewritten if names is not None else {}
     made: dict[int, tuple[Relation, Relation]] = {}
 
-    def move(one: Relation) -> Relation:
+    def visit(one: Relation) -> Relation:
         if id(one) in known:
             return one
         if id(one) not in made:
-            found = with_inputs(one, move)
-            for kind, rule in RULES:
-                if isinstance(found, kind):
-                    found = rule(found)
-                    break
-            made[id(one)] = one, found
+            made[id(one)] = one, change(with_inputs(one, visit))
         return made[id(one)][1]
 
-    return move(relation)
+    return visit(relation)
 
 
 def has_no_rows(relation: Relation, names: Names) -> bool:

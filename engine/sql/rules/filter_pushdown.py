@@ -16,6 +16,7 @@ from sqlglot import exp
 from engine.joins.sides import JoinKind
 from engine.model.windowing import WindowKind
 from engine.sql.algebra import (
+    Aggregate,
     Expr,
     Filter,
     Join,
@@ -32,6 +33,7 @@ from engine.sql.algebra import (
 )
 from engine.sql.empty import Empty
 from engine.sql.nullability import without_certain
+from engine.sql.rules.clock_readings import reading_in
 from engine.sql.rules.project_merge import is_too_large
 from engine.sql.rules.rank_range import ranked
 from engine.sql.rules.strong import is_never_true
@@ -69,6 +71,16 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
             if below:
                 relation = replace(relation, input=filtered(relation.input, together(below)))
             return Filter(relation, together(above)) if above else relation
+        case Aggregate() if relation.groups and reading_in(condition):
+            # The other conditions on keys stay: above and below they leave the same records.
+            keys = dict(relation.groups)
+            parts = list(conjuncts(condition))
+            below = [one for one in parts if reading_in(one) and mentioned(one) <= keys.keys()]
+            above = [one for one in parts if one not in below]
+            if below:
+                together_below = together([substituted(one, keys) for one in below])
+                relation = replace(relation, input=filtered(relation.input, together_below))
+            return Filter(relation, together(above)) if above else relation
         case _:
             return Filter(relation, condition)
 
@@ -86,6 +98,8 @@ def joined(
             right = filtered(right, _renamed(one, names))
         elif columns and columns <= set(left.columns) and kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI):
             left = filtered(left, one)
+        elif not columns and kind is JoinKind.INNER and as_of is None and reading_in(one):
+            left, right = filtered(left, one), filtered(right, one)
         else:
             kept.append(one)
     return Join(left, right, kind, tuple(kept), at, as_of)

@@ -131,8 +131,18 @@ def test_a_query_reads_when_a_message_was_written(spark: SparkSession) -> None:
     assert topic.parameters["metadata"] == [{"name": "$now", "of": "timestamp"}]
 
 
-def test_a_script_that_reads_the_clock_is_the_same_pipeline_written_and_read_again(spark: SparkSession) -> None:
-    pipeline = read(timed("EVENT_TIME") + "SELECT NOW() AS c, k FROM v WHERE n > 7;", spark).pipeline
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT NOW() AS c, k FROM v WHERE n > 7;",
+        "SELECT NOW() AS c, k, COUNT(*) AS n FROM t GROUP BY k;",
+        "SELECT NOW() AS c, t.k FROM t LEFT JOIN v ON t.k = v.k;",
+    ],
+)
+def test_a_script_that_reads_the_clock_is_the_same_pipeline_written_and_read_again(
+    query: str, spark: SparkSession
+) -> None:
+    pipeline = read(timed("EVENT_TIME") + query, spark).pipeline
     text = written(pipeline, spark).text
     assert "`$now` AS" in text
     assert content(read(text, spark).pipeline) == content(pipeline)
@@ -146,17 +156,77 @@ def test_a_condition_reads_the_clock_at_each_row(clock: str, kept: str, spark: S
     assert " ".join(row[0] for row in result(timed(clock) + query, spark)) == kept
 
 
-@pytest.mark.parametrize("clock", ["AUTO", "ARRIVAL_COLUMN"])
+TWO = """
+CREATE TABLE t (k STRING, n INT, ts AS TO_TIMESTAMP_LTZ(n * 1000, 3), p AS PROCTIME(), WATERMARK FOR ts AS ts)
+WITH ('connector' = 'kafka');
+INSERT INTO t VALUES ('a', 10), ('b', 7), ('a', 12);
+CREATE TABLE u (k STRING, m INT, ts AS TO_TIMESTAMP_LTZ(m * 1000, 3), WATERMARK FOR ts AS ts)
+WITH ('connector' = 'kafka');
+INSERT INTO u VALUES ('a', 11), ('b', 5);
+CREATE TABLE d (k STRING, x INT) WITH ('connector' = 'jdbc');
+INSERT INTO d VALUES ('a', 1), ('c', 2);
+"""
+"""The clock tells the seconds n and m at the rows of t and u, and 0 at those of d."""
+TOP = "SELECT {of} FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY {by} DESC) AS r FROM t) WHERE r {range}"
+WINDOWS = "FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end"
+
+
 @pytest.mark.parametrize(
-    "query",
+    ("query", "changelog"),
     [
-        "SELECT NOW() AS c, k, COUNT(*) AS n FROM t GROUP BY k",
-        "SELECT NOW() AS c, t.k FROM t JOIN d ON t.k = d.k",
+        # Below what keeps rows: where Flink has the projection or the filter.
+        ("SELECT k, MIN(:now), SUM(:now) FROM t GROUP BY k", "+I(a, 10, 10) +I(b, 7, 7) -U(a, 10, 10) +U(a, 10, 22)"),
+        ("SELECT COUNT(*) FILTER (WHERE :now > 10) FROM t WHERE k = 'a'", "+I(0) -U(0) +U(1)"),
+        ("SELECT :now, COUNT(*) FROM t GROUP BY :now", "+I(10, 1) +I(7, 1) +I(12, 1)"),
+        ("SELECT DISTINCT k, :now > 10 FROM t", "+I(a, False) +I(b, False) +I(a, True)"),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k HAVING :now > 10", "+I(a, 1)"),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k HAVING :now > 7 AND COUNT(*) > 1", "+U(a, 2)"),
+        ("SELECT k, COUNT(*) FROM (SELECT k, :now AS c FROM t) WHERE c > 10 GROUP BY k", "+I(a, 1)"),
+        ("SELECT SUM(:now) OVER (PARTITION BY k ORDER BY ts) FROM t WHERE k = 'a'", "+I(10) +I(22)"),
+        (f"SELECT MAX(:now) {WINDOWS}", "+I(12)"),
+        ("SELECT t.k, n FROM t JOIN u ON t.k = u.k AND :now > 7", "+I(a, 10) +I(a, 12)"),
+        ("SELECT t.k, n FROM t JOIN u ON t.k = u.k AND m < :now", ""),
+        ("SELECT t.k, n FROM t JOIN u ON t.k = u.k WHERE m >= :now AND n > 10", "+I(a, 12)"),
+        (
+            "SELECT :now, k FROM (SELECT k FROM t UNION ALL SELECT k FROM u) WHERE k = 'a'",
+            "+I(10, a) +I(12, a) +I(11, a)",
+        ),
+        ("SELECT :now, k FROM (SELECT k FROM u UNION ALL SELECT k FROM d)", "+I(11, a) +I(5, b) +I(0, a) +I(0, c)"),
+        # Above joins: the later of both rows.
+        ("SELECT :now, t.k FROM t JOIN u ON t.k = u.k", "+I(11, a) +I(12, a) +I(7, b)"),
+        ("SELECT t.k, n FROM t JOIN u ON t.k = u.k AND n + m < 2 * :now - 1", "+I(b, 7)"),
+        ("SELECT :now, t.k FROM t JOIN d ON t.k = d.k", "+I(10, a) +I(12, a)"),
+        (
+            "SELECT :now, n, m FROM t LEFT JOIN u ON t.k = u.k WHERE n < 12",
+            "+I(10, 10, NULL) +I(7, 7, NULL) -D(10, 10, NULL) +I(11, 10, 11) -D(7, 7, NULL) +I(7, 7, 5)",
+        ),
+        # Above groups that count their rows, what is taken back has the time that it went out with.
+        ("SELECT :now, k, COUNT(*) FROM t GROUP BY k", "+I(10, a, 1) +I(7, b, 1) -U(10, a, 1) +U(12, a, 2)"),
+        ("SELECT k, COUNT(*) FROM t GROUP BY k HAVING MIN(n) < :now", "+U(a, 2)"),
+        # Above Top N.
+        (TOP.format(of=":now, n", by="n", range="= 1"), "+I(10, 10) +I(7, 7) -U(10, 10) +U(12, 12)"),
+        ("SELECT :now, k FROM t ORDER BY n LIMIT 2", "+I(10, a) +I(7, b)"),
+        # Where no column could have the time, the clock stands still.
+        ("SELECT :now, k, MAX(n) FROM t GROUP BY k HAVING MAX(n) > 7", "+I(0, a, 10) -U(0, a, 10) +U(0, a, 12)"),
+        (f"SELECT :now, COUNT(*) {WINDOWS}", "+I(0, 3)"),
+        (TOP.format(of=":now, n, r", by="n", range="<= 2 AND k = 'b'"), "+I(0, 7, 1)"),
+        (TOP.format(of=":now, n", by="p", range="= 1"), "+I(0, 10) +I(0, 7) -U(0, 10) +U(0, 12)"),
     ],
 )
-def test_behind_what_keeps_rows_the_clock_stands_still(query: str, clock: str, spark: SparkSession) -> None:
-    rows = result(CLOCK + timed(clock) + query, spark)
-    assert {row[0][:19] for row in rows} == {"2025-03-01 12:00:00"}
+def test_the_clock_is_read_where_the_rules_have_put_the_reading(
+    query: str, changelog: str, spark: SparkSession
+) -> None:
+    script = read(TWO + query.replace(":now", "EXTRACT(SECOND FROM NOW())"), spark)
+    assert " ".join(run_locally(script.pipeline, spark, Path()).changelog("result")) == changelog
+
+
+def test_the_clock_above_groups_and_joins_is_the_same_for_any_tasks_and_epochs(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    query = "SELECT NOW() AS c, k, n, x FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k) JOIN d USING (k)"
+    pipeline = read(TWO + query, spark).pipeline
+    expected = run_locally(pipeline, spark, Path()).text()
+    assert run_pipeline(pipeline, spark, Path(), tmp_path, partitions=3, epochs=2).text() == expected
 
 
 @pytest.mark.parametrize(
