@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,22 @@ from engine.aggregates.over_frames import FORGETS, FRAME, KEY, WAITING, Framed, 
 from engine.aggregates.over_results import Results, results_of
 from engine.columnar.columns import Columns, joined, taken
 from engine.columnar.paths import extended, timer_paths
-from engine.columnar.runs import runs_of
+from engine.columnar.runs import Runs, runs_of
 from engine.columnar.timers import Timers, timers_of
-from engine.contract.columnar_kernel import NEVER, Advanced, Chunk, Emitted, Lates, Layout, Longs, state_batch
+from engine.contract.columnar_kernel import (
+    BEFORE,
+    NEVER,
+    STAYS,
+    Advanced,
+    Chunk,
+    Emitted,
+    Lates,
+    Layout,
+    Longs,
+    Stays,
+    state_batch,
+    state_sample,
+)
 from engine.contract.frames import GROUP
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.model.row import Row
@@ -79,8 +92,10 @@ class OverKernel:
     """Rows with the results over their frames. time_at: None for the order of arrival.
 
     State per key: a row with the time up to which rows were emitted and the accumulator, if the frame does not have
-    all its rows; the rows of the frame; the rows that wait.
+    all its rows; the rows of the frame; the rows that wait. kind_by_role: of the kinds that the step names.
     """
+
+    kind_by_role: ClassVar[tuple[int, ...]] = (0, 1, 2, -1)
 
     def __init__(
         self, calls: Sequence[AggregateCall], width: int, time_at: int | None, frame: FrameOf, layout: Layout
@@ -124,7 +139,13 @@ class OverKernel:
             rows.steps.take(pa.array(kept, mask=~is_waiting)).fill_null(b""),
         )
         state = state_batch(self.state_schema, found.left_groups, (*fixed, *accumulated.kept, *values))
-        return Advanced(emitted, state, self._lates(chunk, rows, found.lates))
+        return Advanced(
+            emitted, state, self._lates(chunk, rows, found.lates), stays=self._stays(chunk, timeline, rows, found)
+        )
+
+    def kinds(self, state: pa.RecordBatch) -> Longs:
+        """Accumulators, rows in the frame, rows that wait."""
+        return self._kinds(state.column("role").to_numpy())
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The accumulator, the rows in the frame, the rows that wait, and the time up to which rows were emitted."""
@@ -198,6 +219,53 @@ class OverKernel:
         steps = rows.steps.take(pa.array(setters))
         paths = timer_paths(self.layout.rank, rows.times[numbers], rows.seqs[setters], steps)
         return Emitted(due, extended(paths, timers.ordinals), kinds, columns)
+
+    def _kinds(self, roles: Longs) -> Longs:
+        kinds: Longs = np.array(self.kind_by_role)[roles]
+        return kinds
+
+    def _stays(self, chunk: Chunk, timeline: Timeline, rows: WaitingRows, found: Framed) -> Stays:
+        """How long accumulators, rows in the frame and waiting rows are there."""
+        state = chunk.state
+        groups = np.concatenate((state.column(GROUP).to_numpy(), chunk.records.groups))
+
+        def events(timers: Longs) -> Longs:
+            # By arrival, a row is its own timer.
+            seqs: Longs = rows.seqs[timers] if self.time_at is None else timeline.seqs[rows.timers.dues[timers]]
+            return seqs
+
+        sent = np.flatnonzero(found.origins >= 0)
+        sent_at = np.full(len(found.rows), BEFORE)
+        sent_at[sent] = events(found.origins[sent])
+        ends = np.full(len(found.ends), STAYS)
+        ends[found.ends >= 0] = events(found.ends[found.ends >= 0])
+        # An accumulator is there from the first row that goes out.
+        known, runs = np.flatnonzero(found.goes_on), Runs.of(found.lives[sent])
+        firsts = sent[runs.starts]
+        firsts = firsts[found.goes_on[found.lives[firsts]] == 0]
+        of_known = state.column(GROUP).to_numpy()[state.column("role").to_numpy() == KEY]
+        parts = [
+            (KEY, of_known, np.full(len(known), BEFORE), ends[known]),
+            (KEY, groups[found.rows[firsts]], sent_at[firsts], ends[found.lives[firsts]]),
+        ]
+        if self.frame.is_bounded:
+            # A row leaves the frame with the first row whose frame begins behind it.
+            after = np.searchsorted(found.froms, np.arange(len(found.rows)), side="right")
+            leaves = ends[found.lives]
+            inner = np.flatnonzero(after < len(after))
+            inner = inner[found.lives[after[inner]] == found.lives[inner]]
+            leaves[inner] = sent_at[after[inner]]
+            parts.append((FRAME, groups[found.rows], sent_at, leaves))
+        if self.time_at is not None:
+            waiting = found.left_rows[found.left_roles == WAITING]
+            numbers = np.concatenate((found.rows[sent], waiting))
+            comes = np.where(numbers < len(state), BEFORE, rows.seqs[numbers])
+            goes = np.concatenate((sent_at[sent], np.full(len(waiting), STAYS)))
+            parts.append((WAITING, groups[numbers], comes, goes))
+        parts = [part for part in parts if self.kind_by_role[part[0]] >= 0]
+        roles = np.repeat([role for role, *_ in parts], [len(part[1]) for part in parts])
+        groups, comes, goes = (np.concatenate(column) for column in zip(*(part[1:] for part in parts), strict=True))
+        return Stays(groups, self._kinds(roles), comes, goes, state_sample(self.state_schema, rows.columns))
 
     def _lates(self, chunk: Chunk, rows: WaitingRows, places: Longs) -> Lates | None:
         marks = chunk.records.watermarks

@@ -34,8 +34,8 @@ class Framed(NamedTuple):
 
     rows: their numbers. lives: a number per key and per time it begins anew. froms, untils: the frame, by place in this
     order. origins: the timer that emits it, by the number of the row that set it; -1 if it was emitted before. goes_on:
-    per life, whether it is that of the state. lates: the places of late records. left_...: what is kept: of a key, a
-    role, a number (-1 for the key itself), the time, and the life.
+    per life, whether it is that of the state. ends: per life, the timer that ends it; -1 for none. lates: the places of
+    late records. left_...: what is kept: of a key, a role, a number (-1 for the key itself), the time, and the life.
     """
 
     rows: Longs
@@ -44,6 +44,7 @@ class Framed(NamedTuple):
     untils: Longs
     origins: Longs
     goes_on: Longs
+    ends: Longs
     lates: Longs
     left_groups: Longs
     left_roles: Longs
@@ -67,7 +68,7 @@ def framed(
     ms_back: int,
     with_peers: int,
     unset: int,
-) -> tuple[Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs]:
+) -> tuple[Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs]:
     """The rows of a chunk in their frames; rows_back and ms_back are -1 for a frame of all rows.
 
     Rows are numbered: those of the state, the records, and for each record the time at which it would have its key
@@ -77,13 +78,14 @@ def framed(
     """
     kept, total = len(roles), len(groups)
     rows, lives, froms, untils, origins = list(range(0)), list(range(0)), list(range(0)), list(range(0)), list(range(0))
-    goes_on, lates = list(range(0)), list(range(0))
+    goes_on, ends, lates = list(range(0)), list(range(0)), list(range(0))
     left_groups, left_roles, left_rows = list(range(0)), list(range(0)), list(range(0))
     left_times, left_lives = list(range(0)), list(range(0))
     next_kept, record, life = 0, kept, -1
     for group in range(len(limits)):
         life += 1
         goes_on.append(0)
+        ends.append(-1)
         start, passed, forget = len(rows), unset, unset
         pending = list(range(0))
         head = 0
@@ -111,8 +113,10 @@ def framed(
                 time = times[origin]
                 if forget != unset and forget <= time:
                     head += 1
+                    ends[life] = origin
                     life += 1
                     goes_on.append(0)
+                    ends.append(-1)
                     start, passed, forget = len(rows), unset, unset
                     continue
                 first = len(rows)
@@ -181,6 +185,7 @@ def framed(
         np.array(untils, np.int64),
         np.array(origins, np.int64),
         np.array(goes_on, np.int64),
+        np.array(ends, np.int64),
         np.array(lates, np.int64),
         np.array(left_groups, np.int64),
         np.array(left_roles, np.int64),

@@ -156,14 +156,15 @@ class Lives:
 
 
 class Stays(NamedTuple):
-    """How long each entry of a chunk's state is there, if the watermark frees it. groups, ports: of each.
+    """How long each entry of a chunk's state is there, if the watermark frees it. groups: of each. kinds: of those that
+    the step names.
 
     comes: the event that brings it, or BEFORE if the chunk began with it. goes: the event whose watermark frees it;
     STAYS if none does. sample: the state of some of them.
     """
 
     groups: Longs
-    ports: Kinds
+    kinds: Longs
     comes: Longs
     goes: Longs
     sample: pa.RecordBatch
@@ -207,6 +208,14 @@ class TimedKernel(ColumnarKernel, Protocol):
 
     def due_ms(self, state: pa.RecordBatch) -> Longs:
         """The watermark that each row of a state waits for, in ms; NEVER if it does not wait."""
+
+
+@runtime_checkable
+class OfKinds(ColumnarKernel, Protocol):
+    """A kernel whose state has rows of several kinds, or rows that are no entries, like timers."""
+
+    def kinds(self, state: pa.RecordBatch) -> Longs:
+        """By row, which of the kinds that the step names; below 0 for no entry."""
 
 
 @runtime_checkable
@@ -257,3 +266,11 @@ def state_batch(schema: pa.Schema, groups: Longs, columns: Sequence[pa.Array]) -
     """State rows by group; groups must be ascending."""
     fields = [*arrow_fields(GROUP), *schema]
     return pa.RecordBatch.from_arrays([pa.array(groups, pa.int64()), *columns], schema=pa.schema(fields))
+
+
+def state_sample(schema: pa.Schema, columns: Sequence[pa.Array]) -> pa.RecordBatch:
+    """The last rows of these columns, which are the last ones of a state, as rows of it: as many as are measured."""
+    values = [column[-SAMPLED:] for column in columns]
+    size = len(values[0]) if values else 0
+    unknown = [pa.nulls(size, field.type) for field in list(schema)[: len(schema) - len(values)]]
+    return state_batch(schema, np.zeros(size, np.int64), (*unknown, *values))

@@ -6,7 +6,7 @@ A row of the state is a timer of the key or a row of a side; rows are numbered, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,17 @@ from engine.columnar.columns import Columns, joined, taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, runs_of
 from engine.columnar.timers import Timers, timers_of
-from engine.contract.columnar_kernel import Chunk, Lates, Layout, Longs, state_batch
+from engine.contract.columnar_kernel import (
+    BEFORE,
+    STAYS,
+    Chunk,
+    Lates,
+    Layout,
+    Longs,
+    Stays,
+    state_batch,
+    state_sample,
+)
 from engine.contract.frames import GROUP
 from engine.joins.equal_keys import Matches
 from engine.model.position import TIMER, ordinal
@@ -121,10 +131,21 @@ class InTime:
 
         Outputs of one cause are neighbours.
         """
-        seqs = np.concatenate((self.chunk.records.seqs, fired.seqs))
         steps = pa.concat_arrays([self.chunk.records.steps, fired.paths])
         places = np.where(causes < 0, len(self.chunk.records) - 1 - causes, causes)
-        return seqs[places], extended(steps.take(pa.array(places)), runs_of(places).ordinals)
+        return self.events(causes, fired), extended(steps.take(pa.array(places)), runs_of(places).ordinals)
+
+    def events(self, causes: Longs, fired: Firings) -> Longs:
+        """The events of causes."""
+        seqs: Longs = np.concatenate((self.chunk.records.seqs, fired.seqs))
+        return seqs[np.where(causes < 0, len(self.chunk.records) - 1 - causes, causes)]
+
+    def stays(self, schema: pa.Schema, kinds: Longs, rows: Longs, goes: Longs) -> Stays:
+        """How long each of these rows is there. goes: the events that free the first ones; the others stay."""
+        comes = np.where(rows < len(self.roles), BEFORE, self._seqs[rows])
+        goes = np.concatenate((goes, np.full(len(rows) - len(goes), STAYS)))
+        columns = [column for side in self.sides for column in side]
+        return Stays(self.groups[rows], kinds, comes, goes, state_sample(schema, columns))
 
     def state(self, schema: pa.Schema, kept: Kept, fired: Firings, rows_of: Sequence[int]) -> pa.RecordBatch:
         """The new state. rows_of: by side, the role of its rows."""
@@ -172,7 +193,12 @@ class InTime:
 
 
 class JoinInTime:
-    """The base of the kernels. matches: makes the test of a pair, if there is a further condition."""
+    """The base of the kernels. matches: makes the test of a pair, if there is a further condition.
+
+    rows_of: by side, the role of its rows. Timers have lower ones.
+    """
+
+    rows_of: ClassVar[tuple[int, int]]
 
     def __init__(self, matches: Callable[[], Matches] | None, layout: Layout) -> None:
         self.matches = matches() if matches is not None else None
@@ -192,6 +218,15 @@ class JoinInTime:
         """The watermark that each row waits for."""
         due: Longs = state.column("due_ms").to_numpy()
         return due
+
+    def kinds(self, state: pa.RecordBatch) -> Longs:
+        """The side of each row."""
+        return self.sides_of(state.column("role").to_numpy().astype(np.int64))
+
+    def sides_of(self, roles: Longs) -> Longs:
+        """The side of each role; below 0 for a timer."""
+        sides: Longs = np.minimum(roles - self.rows_of[0], 1)
+        return sides
 
     def rows(self, state: pa.RecordBatch) -> list[tuple[int, int, int, Row, Row]]:
         """The rows of a key's state: role, time in ms, kind, and the columns of both sides."""

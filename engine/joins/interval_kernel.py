@@ -38,6 +38,8 @@ class IntervalJoinKernel(JoinInTime):
     with whether it has matched.
     """
 
+    rows_of = (LEFT_ROW, RIGHT_ROW)
+
     def __init__(
         self,
         kind: JoinKind,
@@ -79,14 +81,22 @@ class IntervalJoinKernel(JoinInTime):
         has_met = rows.kinds == MET
         has_met[len(chunk.state) :] = False
         has_met[found.lefts[met]] = has_met[found.rights[met]] = True
-        alone = np.flatnonzero((found.lefts < 0) | (found.rights < 0))
-        alone = alone[self.pads[(found.lefts[alone] < 0).astype(np.int64)]]
+        gone = np.flatnonzero((found.lefts < 0) | (found.rights < 0))
+        alone = gone[self.pads[(found.lefts[gone] < 0).astype(np.int64)]]
         alone = alone[~has_met[np.maximum(found.lefts[alone], found.rights[alone])]]
         out = np.sort(np.concatenate((met, alone)))
         positions = rows.positions(found.causes[out], fired)
         kinds = np.full(len(out), INSERT, np.int8)
         emitted = Emitted(*positions, kinds, rows.pairs(found.lefts[out], found.rights[out]))
-        return Advanced(emitted, self._state(rows, found, fired, has_met), self._lates(rows, found, has_met))
+        is_row = found.left_roles >= LEFT_ROW
+        stays = rows.stays(
+            self.state_schema,
+            np.concatenate(((found.lefts[gone] < 0).astype(np.int64), self.sides_of(found.left_roles[is_row]))),
+            np.concatenate((np.maximum(found.lefts[gone], found.rights[gone]), found.left_rows[is_row])),
+            rows.events(found.causes[gone], fired),
+        )
+        state = self._state(rows, found, fired, has_met)
+        return Advanced(emitted, state, self._lates(rows, found, has_met), stays=stays)
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The rows of both sides that may still match."""
@@ -108,7 +118,7 @@ class IntervalJoinKernel(JoinInTime):
         dues = np.where(of_timer, found.left_times, NEVER)
         kinds = np.where(met, MET, INSERT)
         kept = Kept(found.left_groups, found.left_roles, found.left_rows, found.left_times, dues, of_timer, kinds)
-        return rows.state(self.state_schema, kept, fired, (LEFT_ROW, RIGHT_ROW))
+        return rows.state(self.state_schema, kept, fired, self.rows_of)
 
     def _lates(self, rows: InTime, found: Met, has_met: Flags) -> Lates | None:
         places = found.lates

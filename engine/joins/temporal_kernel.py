@@ -33,6 +33,8 @@ class TemporalJoinKernel(JoinInTime):
     in order of time.
     """
 
+    rows_of = (WAITING, VERSION)
+
     def __init__(self, kind: JoinKind, matches: Callable[[], Matches] | None, layout: Layout) -> None:
         super().__init__(matches, layout)
         self.pads = kind is JoinKind.LEFT
@@ -66,7 +68,15 @@ class TemporalJoinKernel(JoinInTime):
         out = found.rows[wanted]
         positions = rows.positions(-1 - found.timers[wanted], fired)
         emitted = Emitted(*positions, rows.kinds[out].astype(np.int8), rows.pairs(out, versions[wanted]))
-        return Advanced(emitted, self._state(rows, found, fired), self._lates(rows, found))
+        is_row = found.left_roles != TIMER
+        kinds = np.zeros(len(found.rows), np.int64), np.ones(len(found.gone), np.int64)
+        stays = rows.stays(
+            self.state_schema,
+            np.concatenate((*kinds, self.sides_of(found.left_roles[is_row]))),
+            np.concatenate((found.rows, found.gone, found.left_rows[is_row])),
+            rows.events(np.concatenate((-1 - found.timers, found.gone_by)), fired),
+        )
+        return Advanced(emitted, self._state(rows, found, fired), self._lates(rows, found), stays=stays)
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The buffered rows, and the versions by the time from which they are valid."""
@@ -95,7 +105,7 @@ class TemporalJoinKernel(JoinInTime):
         kept = Kept(
             found.left_groups, found.left_roles, found.left_rows, found.left_times, found.left_dues, of_timer, kinds
         )
-        return rows.state(self.state_schema, kept, fired, (WAITING, VERSION))
+        return rows.state(self.state_schema, kept, fired, self.rows_of)
 
     def _lates(self, rows: InTime, found: Dated) -> Lates | None:
         late, versions = len(found.late_rows), len(found.late_versions)

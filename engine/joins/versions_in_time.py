@@ -29,7 +29,8 @@ class Dated(NamedTuple):
 
     rows, versions, timers: what is emitted; -1 for no version. times, origins, fires: of each timer that fired, its
     time, what set it (a row; the timer n as -1 - n), and the place in the timeline. late_rows, late_versions: places of
-    records. left_...: what is kept: of a key, a role, a row, or for its timer what set it; the time; the watermark that
+    records. gone, gone_by: versions that are let go, and the cause: a record by its place, the timer n as -1 - n.
+    left_...: what is kept: of a key, a role, a row, or for its timer what set it; the time; the watermark that
     it waits for.
     """
 
@@ -41,6 +42,8 @@ class Dated(NamedTuple):
     fires: Longs
     late_rows: Longs
     late_versions: Longs
+    gone: Longs
+    gone_by: Longs
     left_groups: Longs
     left_roles: Longs
     left_rows: Longs
@@ -63,7 +66,7 @@ def dated(
     limits: Longs,
     line: Longs,
     never: int,
-) -> tuple[Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs]:
+) -> tuple[Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs]:
     """The rows with their versions. Rows are numbered: those of the state, then the records.
 
     roles: of the state's rows. waits_for, dues: the watermark that a timer of each row waits for, and its place in the
@@ -74,6 +77,7 @@ def dated(
     rows, versions, timers = list(range(0)), list(range(0)), list(range(0))
     fired_times, fired_origins, fires = list(range(0)), list(range(0)), list(range(0))
     late_rows, late_versions = list(range(0)), list(range(0))
+    gone, gone_by = list(range(0)), list(range(0))
     left_groups, left_roles, left_rows = list(range(0)), list(range(0)), list(range(0))
     left_times, left_dues = list(range(0)), list(range(0))
     next_kept, record = 0, kept
@@ -117,7 +121,8 @@ def dated(
                 waiting = staying
                 while len(starts) > 1 and starts[1] <= mark:
                     starts.pop(0)
-                    valid.pop(0)
+                    gone.append(valid.pop(0))
+                    gone_by.append(-1 - timer)
                 is_set = len(waiting) > 0
                 if is_set:
                     if origin >= 0 and not (origin < kept and passes_on[origin]):
@@ -147,6 +152,8 @@ def dated(
                 while place > 0 and starts[place - 1] > start:
                     place -= 1
                 if place > 0 and starts[place - 1] == start:
+                    gone.append(valid[place - 1])
+                    gone_by.append(record - kept)
                     valid[place - 1] = record
                 else:
                     starts.insert(place, start)
@@ -182,6 +189,8 @@ def dated(
         np.array(fires, np.int64),
         np.array(late_rows, np.int64),
         np.array(late_versions, np.int64),
+        np.array(gone, np.int64),
+        np.array(gone_by, np.int64),
         np.array(left_groups, np.int64),
         np.array(left_roles, np.int64),
         np.array(left_rows, np.int64),

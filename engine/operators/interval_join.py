@@ -32,7 +32,7 @@ from engine.contract.step import Keyed
 from engine.joins.batch import paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, RightKeys, beside, event_time, require_event_times
 from engine.joins.interval_kernel import IntervalJoinKernel
-from engine.joins.sides import PORTS, JoinKind, join_intervals, joined
+from engine.joins.sides import PORTS, SIDES, JoinKind, join_intervals, joined
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import meeting
 from engine.model.durations import duration, interval
@@ -106,7 +106,9 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         clean_up_ms = time_ms(context.options, CLEAN_UP)
         kernel = partial(IntervalJoinKernel, self.kind, self.lower_ms, self.upper_ms, matches, clean_up_ms)
         columnar = Columnar(kernel, "columnar: the rows of many keys at once")
-        return Keyed(self.sides(context.node, left, right, timed=True), None, uses_time=True, columnar=columnar)
+        return Keyed(
+            self.sides(context.node, left, right, timed=True), None, uses_time=True, columnar=columnar, holds=SIDES
+        )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN with the left time BETWEEN two bounds of the right one."""

@@ -41,6 +41,7 @@ from engine.patterns.kernel import MatchKernel
 from engine.patterns.pattern import Variable, variables_of
 from engine.patterns.planned import MatchPlan, TypeOf
 from engine.patterns.references import ROWTIME, without_variables
+from engine.patterns.stays import HOLDS
 from engine.patterns.values import MatchTime, Value
 from engine.ranking.parameters import OrderColumns, check_order, sort_columns
 
@@ -219,7 +220,12 @@ class MatchRecognize(RoutesLate):
         kernel, why = self._kernel(planned, schema)
         keyed = KeyedInput(tuple(map(quote, self.partition_by)), tuple(planned.values))
         return Keyed(
-            (keyed,), None, uses_time=self._by_time, by_event_time=self._by_time, columnar=Columnar(kernel, why)
+            (keyed,),
+            None,
+            uses_time=self._by_time,
+            by_event_time=self._by_time,
+            columnar=Columnar(kernel, why),
+            holds=HOLDS,
         )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 class SortKernel(OverKernel):
     """The rows of one time at once, in order; equal ones in order of arrival."""
 
+    # Only the rows that wait.
+    kind_by_role = (-1, -1, 0, -1)
+
     def __init__(self, width: int, time_at: int, order: Sequence[SortColumn], layout: Layout) -> None:
         super().__init__((), width, time_at, FrameOf(judges_by_emitted=True), layout)
         self.order = order

@@ -87,7 +87,8 @@ class TemporalJoin(KeyedJoin):
         left, right = (input_.schema for input_ in context.inputs)
         kernel = partial(TemporalJoinKernel, self.kind, self.matches(context.node, left, right))
         columnar = Columnar(kernel, "columnar: the rows and versions of many keys at once")
-        return Keyed(self.sides(context.node, left, right, timed=True), None, uses_time=True, columnar=columnar)
+        sides = self.sides(context.node, left, right, timed=True)
+        return Keyed(sides, None, uses_time=True, columnar=columnar, holds=("waiting rows", "versions"))
 
     @property
     def judges_late(self) -> bool:

@@ -34,7 +34,7 @@ from engine.contract.step import Keyed, KeyedInput
 from engine.joins.batch import paired
 from engine.joins.columnar_rows import can_match
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, Matches, RightKeys, beside, event_time, require_event_times
-from engine.joins.sides import PORTS, JoinKind, joined, pair_origins
+from engine.joins.sides import PORTS, SIDES, JoinKind, joined, pair_origins
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.origin import Origin
 from engine.model.row_values import to_pylist
@@ -266,13 +266,13 @@ class WindowJoin(KeyedJoin, RoutesLate):
         if self.windowing is not None:
             sides = self.sides(context.node, left, right, timed=True, zone=zone)
             made = in_zone(context, len(context.schema) - 1)
-            return Keyed(sides, None, uses_time=True, columnar=columnar, zone=zone, in_zone=made)
+            return Keyed(sides, None, uses_time=True, columnar=columnar, zone=zone, in_zone=made, holds=SIDES)
         sides = self.sides(context.node, left, right, timed=False)
         attached = tuple(
             _attached(side, window, schema, zone)
             for side, window, schema in zip(sides, (self.left_window, self.right_window), (left, right), strict=True)
         )
-        return Keyed(attached, None, uses_time=True, columnar=columnar, zone=zone)
+        return Keyed(attached, None, uses_time=True, columnar=columnar, zone=zone, holds=SIDES)
 
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of each side, in its window."""

@@ -32,6 +32,10 @@ WAITING: Final = 5
 FIRED: Final = 3
 """A firing: the place in the timeline, the time, the origin."""
 
+SPAN: Final = 4
+"""How long a row of matches or a match is there: the key, the role, and the firings with which it comes (-1: it was
+there) and goes (-1: it stays)."""
+
 LEFT: Final = 7
 """What is kept: the key, the role, the row with its values or its position (-1: none), the numbers, the time. The
 origin of a timer is the row that set it; below -1, it is -2 - the firing that did."""
@@ -69,8 +73,9 @@ def matched(
     skip: int,
     skip_to: int,
     calls: Calls | None,
-) -> tuple[Longs, Longs, Longs, Longs, Longs, int]:
-    """The matches of a chunk: FIRED, FOUND and FOUND_ROWS, LEFT, late records, why the search could not go on, or 0.
+) -> tuple[Longs, Longs, Longs, Longs, Longs, Longs, Longs, Longs, int]:
+    """The matches of a chunk: FIRED, FOUND and FOUND_ROWS, LEFT, late records, the rows that were processed and the
+    firing of each (-1: it was there), SPAN, why the search could not go on, or 0.
 
     Rows are numbered: those of the state, then the records. roles, ones, twos, threes: of the state's rows. order: of
     the rows of one time. dues, ends_due: the place in the timeline of the watermark that a row waits for, and of that
@@ -82,14 +87,17 @@ def matched(
     depth = len(program) + 1
     conditions = Conditions(program, program_starts, cells, known, len(groups), list(range(depth)), list(range(depth)))
     kept, total = len(roles), len(groups)
-    fired_ones, found, found_rows, left = empty(), empty(), empty(), empty()
+    fired_ones, found, found_rows, left, spans = empty(), empty(), empty(), empty(), empty()
     steps, matches = Steps(empty(), empty(), empty(), empty()), Matches(empty(), empty(), empty(), empty())
     holds = list(range(len(program_starts) - 1))
     # All rows that were processed, in order.
-    taken, lates = empty(), empty()
+    taken, taken_by, lates = empty(), empty(), empty()
+    # Of each match, the firing with which it began, and the last one after which it was there.
+    begun, seen = empty(), empty()
     next_kept, record, failed = 0, kept, 0
     for group in range(len(limits)):
         first_taken, first_step = len(taken), len(steps.befores)
+        first_match, first_firing = len(matches.states), len(fired_ones) // FIRED
         partial, complete, pending = empty(), empty(), empty()
         timers, timer_dues, timer_origins = empty(), empty(), empty()
         head = fired = 0
@@ -97,6 +105,7 @@ def matched(
             role, one, two, three = roles[next_kept], ones[next_kept], twos[next_kept], threes[next_kept]
             if role == MATCHED:
                 taken.append(next_kept)
+                taken_by.append(-1)
             elif role == STEP:
                 steps.befores.append(-1 if one < 0 else first_step + one)
                 steps.variables.append(two)
@@ -116,6 +125,9 @@ def matched(
             next_kept += 1
         if len(partial) == 0:
             partial.append(begin(matches, start, -1, -1, EMPTY))
+        while len(begun) < len(matches.states):
+            begun.append(-1)
+            seen.append(first_firing - 1)
         is_record = True
         while is_record and not failed:
             is_record = record < total and groups[record] == group
@@ -145,6 +157,7 @@ def matched(
                         row = pending[head]
                         head += 1
                         taken.append(row)
+                        taken_by.append(firing)
                         first = len(matches.states)
                         partial = take(
                             row, len(taken) - 1, partial, complete, matches, steps, ways, conditions, holds, calls
@@ -160,6 +173,12 @@ def matched(
                     failed = release(
                         partial, complete, matches, steps, skip, skip_to, firing, group, time, found, found_rows
                     )
+                while len(begun) < len(matches.states):
+                    begun.append(firing)
+                    seen.append(-1)
+                for heap in (partial, complete):
+                    for one in heap:
+                        seen[one] = firing
             if not is_record or failed:
                 break
             if not waits:
@@ -181,6 +200,8 @@ def matched(
             break
         if len(partial) > 1 or len(complete) > 0:
             keep(partial, complete, matches, steps, taken, first_taken, first_step, group, left)
+        firings = len(fired_ones) // FIRED
+        span(matches, steps, begun, seen, taken_by, first_match, first_step, first_taken, firings, group, spans)
         for at in range(fired, len(timers)):
             origin = timer_origins[at]
             is_second = origin < 0 or (origin < kept and roles[origin] == TIMER and ones[origin] == 1)
@@ -193,6 +214,9 @@ def matched(
         np.array(found_rows, np.int64),
         np.array(left, np.int64),
         np.array(lates, np.int64),
+        np.array(taken, np.int64),
+        np.array(taken_by, np.int64),
+        np.array(spans, np.int64),
         failed,
     )
 
@@ -257,6 +281,47 @@ def keep(
             last, age = matches.lasts[one], matches.ages[one]
             last = -1 if last < 0 else numbers[last - first_step]
             leave(left, group, role, -1, matches.states[one], last, -1 if age == EMPTY else rows[age - first_taken], 0)
+
+
+def span(
+    matches: Matches,
+    steps: Steps,
+    begun: list[int],
+    seen: list[int],
+    taken_by: list[int],
+    first_match: int,
+    first_step: int,
+    first_taken: int,
+    firings: int,
+    group: int,
+    spans: list[int],
+) -> None:
+    """Tell how long the matches of a key are there, and the rows that they need. firings: how many there were."""
+    untils = [-1 for _ in range(len(steps.befores) - first_step)]
+    for one in range(first_match, len(matches.states)):
+        # The match without rows is always there.
+        if matches.firsts[one] >= 0 and (begun[one] < 0 or seen[one] >= 0):
+            until = seen[one] + 1
+            tell(spans, group, PARTIAL, begun[one], until, firings)
+            step = matches.lasts[one] - first_step
+            untils[step] = max(untils[step], until)
+    of_rows = [-1 for _ in range(len(taken_by) - first_taken)]
+    for at in range(len(untils) - 1, -1, -1):
+        before, row = steps.befores[first_step + at] - first_step, steps.places[first_step + at] - first_taken
+        if before >= 0:
+            untils[before] = max(untils[before], untils[at])
+        of_rows[row] = max(of_rows[row], untils[at])
+    for at in range(len(of_rows)):
+        if of_rows[at] >= 0:
+            tell(spans, group, MATCHED, taken_by[first_taken + at], of_rows[at], firings)
+
+
+def tell(spans: list[int], group: int, role: int, comes: int, goes: int, firings: int) -> None:
+    """Add to what is told."""
+    spans.append(group)
+    spans.append(role)
+    spans.append(comes)
+    spans.append(goes if goes < firings else -1)
 
 
 def leave(left: list[int], group: int, role: int, row: int, one: int, two: int, three: int, time_ms: int) -> None:

@@ -18,7 +18,17 @@ from engine.columnar.columns import Columns, joined, taken
 from engine.columnar.paths import extended, timer_paths
 from engine.columnar.runs import Flags, Runs
 from engine.columnar.timers import timers_of
-from engine.contract.columnar_kernel import NEVER, Advanced, Chunk, Emitted, Lates, Layout, Longs, state_batch
+from engine.contract.columnar_kernel import (
+    NEVER,
+    Advanced,
+    Chunk,
+    Emitted,
+    Lates,
+    Layout,
+    Longs,
+    state_batch,
+    state_sample,
+)
 from engine.contract.frames import GROUP
 from engine.contract.state_in_words import Description, Names, instant, state_table
 from engine.model.row import Row
@@ -27,11 +37,12 @@ from engine.model.timeline import Timeline, places_in
 from engine.patterns.after_match import AfterMatch, Skip
 from engine.patterns.automaton import automaton_of
 from engine.patterns.conditions import MatchCondition
-from engine.patterns.in_time import COMPLETE, FIRED, LEFT, MATCHED, PARTIAL, STEP, TIMER, WAITING, matched
+from engine.patterns.in_time import COMPLETE, FIRED, LEFT, MATCHED, PARTIAL, SPAN, STEP, TIMER, WAITING, matched
 from engine.patterns.matching import FIRST_ROW, FOUND, FOUND_ROWS
 from engine.patterns.meeting import CALL, WIDTH, Calls
 from engine.patterns.pattern import Variable
 from engine.patterns.programs import Program
+from engine.patterns.stays import kinds_of, stays_of
 from engine.patterns.values import AggregateValue, MatchTime, RowValue, Value, reader
 from engine.ranking.columnar_order_keys import in_order, order_keys
 from engine.ranking.sort_keys import SortColumn
@@ -103,7 +114,7 @@ class MatchKernel:
         timers = timers_of(chunk, timeline, self.due_ms(state), times[len(state) :])
         order = order_keys([columns[column.place] for column in self.order], self.order, len(times))
         conditions = self._conditions(columns)
-        fired, found, found_rows, left, lates, failed = matched(
+        fired, found, found_rows, left, lates, processed, taken_by, spans, failed = matched(
             state.column("role").to_numpy(),
             state.column("one").to_numpy(),
             state.column("two").to_numpy(),
@@ -175,7 +186,22 @@ class MatchKernel:
         )
         kept = [pa.array(one, type_) for one, type_ in zip(fixed, _FIXED.values(), strict=True)]
         kept += taken(columns, np.where(is_row, left_rows, -1), may_miss=True)
-        return Advanced(emitted, state_batch(self.state_schema, left_groups, kept), self._lates(chunk, times, lates))
+        left_waiting = left_rows[roles == WAITING]
+        stays = stays_of(
+            chunk,
+            seqs,
+            fire_seqs,
+            (processed, taken_by),
+            left_waiting,
+            _columns(spans, SPAN),
+            state_sample(self.state_schema, columns),
+        )
+        new_state = state_batch(self.state_schema, left_groups, kept)
+        return Advanced(emitted, new_state, self._lates(chunk, times, lates), stays=stays)
+
+    def kinds(self, state: pa.RecordBatch) -> Longs:
+        """Waiting rows, rows of matches, matches that are not over."""
+        return kinds_of(state)
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The buffered rows, the partial matches, and complete matches that wait for older ones."""

@@ -121,7 +121,7 @@ class WindowColumns:
         comes = np.where(cells.origins < len(kept), BEFORE, origin_seqs[cells.origins])
         sample = self._state(cells.at(slice(SAMPLED)), origin_seqs, origin_steps)
         goes = self._goes(cells, fires, comes, timeline)
-        stays = Stays(cells.groups, np.zeros(len(cells), np.int8), comes, goes, sample)
+        stays = Stays(cells.groups, np.zeros(len(cells), np.int64), comes, goes, sample)
         return Advanced(emitted, self._state(left, origin_seqs, origin_steps), lates, fired, stays=stays)
 
     def _goes(self, cells: Cells, fires: Longs, comes: Longs, timeline: Timeline) -> Longs:

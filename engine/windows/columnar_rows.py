@@ -145,7 +145,8 @@ class WaitingRows:
         goes[entries.fires], _ = due(self._timeline, entries.ends[entries.fires], self._slide)
         comes = np.where(entries.rows < self._kept, BEFORE, self._seqs[entries.rows])
         sample = entries.at(slice(SAMPLED))
-        return Stays(entries.groups, self.ports[entries.rows], comes, goes, self.state(schema, sample, sample.rows))
+        kinds = self.ports[entries.rows].astype(np.int64)
+        return Stays(entries.groups, kinds, comes, goes, self.state(schema, sample, sample.rows))
 
     def emitted(
         self,

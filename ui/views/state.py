@@ -73,10 +73,10 @@ def _show(run: Run) -> None:
 
 def _holds(run: Run, chosen: HeldState) -> None:
     if not chosen.most.total:
-        when = "its end" if run.epochs == 1 else "the end of each"
         st.info(
-            f"This run had {words.count(run.epochs, 'epoch')}, and {chosen.node} held nothing at {when}. What the "
-            "watermark frees of it is counted there only: run it again with more **Epochs** to see it in between.",
+            f"State was counted after {words.count(len(chosen.points), 'event')} of this run, and {chosen.node} held "
+            "nothing then. What came and went in between is not told: run it again with more **Epochs** to count more "
+            "often.",
             icon=":material/info:",
         )
         return

@@ -5,8 +5,9 @@
     its entries             1       2       2       3       kept as differences: +1 at the first point, +1 at the second
 
 A count is what the operator's own kernel tells (`Kernel.entries`), or the rows of a columnar kernel's state. A plain
-kernel is asked before the first record after a point; of a columnar one the difference over a chunk is known, and the
-entries that came are placed at the first records of their key, those that went at its last ones.
+kernel is asked before the first record after a point. A columnar one whose state the watermark frees tells how long
+each entry is there (`Stays`); of the others the difference over a chunk is known, and the entries that came are placed
+at the first records of their key, those that went at its last ones.
 
 An entry that expires after the epoch goes at a time that is known already (`later`), rounded up, unless its key comes
 again before: then that is taken back.
@@ -18,7 +19,7 @@ import heapq
 import json
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -35,6 +36,8 @@ from engine.contract.recorder import Held
 from engine.contract.step import Keyed
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from engine.runtime.reports import Report
+
+KindsOf = Callable[[pa.RecordBatch], Longs]
 
 HELD: Final = "held"
 LARGEST: Final = 10
@@ -79,10 +82,11 @@ NO_POINTS: Final = Points((MAX_WATERMARK,), ("rows",))
 
 
 class Account:
-    """The count of one task. now: the recorded clock, if state expires."""
+    """The count of one task. now: the recorded clock, if state expires. kinds_of: as of `OfKinds`, if the kernel is."""
 
-    def __init__(self, points: Points, now: Timeline | None = None) -> None:
+    def __init__(self, points: Points, now: Timeline | None = None, kinds_of: KindsOf | None = None) -> None:
         self._points = points
+        self._kinds_of = kinds_of
         self._seqs = points.seqs
         self._last = len(points.seqs) - 1
         self._times = [] if now is None else [now.at(seq) for seq in points.seqs]
@@ -182,7 +186,7 @@ class Account:
     def chunk(self, chunk: Chunk, after: pa.RecordBatch, stays: Stays | None = None) -> None:
         """Count the keys of a columnar kernel's chunk. after: their state then. stays: what is known of its entries."""
         kinds, size, records = len(self._points.kinds), chunk.groups, chunk.records
-        had, has = _counts(chunk.state, size, kinds), _counts(after, size, kinds)
+        had, has = (_counts(state, size, kinds, self._kinds_of) for state in (chunk.state, after))
         own = [records.ports == kind if self._points.by_port else None for kind in range(kinds)]
         totals = has.sum(axis=0)
         all_changes = [*(has - had), (totals > 0) * 1 - (had.sum(axis=0) > 0)]
@@ -208,7 +212,7 @@ class Account:
         goes = np.where(stays.goes == STAYS, last + 1, self._points.places(stays.goes))
         told = []
         for kind in range(kinds):
-            own = stays.ports == kind if self._points.by_port else np.full(len(comes), kind == 0)
+            own = stays.kinds == kind
             told.append(self._between(kind, stays.groups[own], comes[own], goes[own], size))
         # A key is there from its first entry to its last one, and again with the next one.
         order = np.lexsort((comes, stays.groups))
@@ -339,14 +343,19 @@ def _with_keys(entries: Told, kind: int) -> Told:
     return (*entries, (kind, max(expires_ms for _, expires_ms, _ in entries), 1)) if entries else ()
 
 
-def _counts(state: pa.RecordBatch, groups: int, kinds: int) -> Longs:
+def _counts(state: pa.RecordBatch, groups: int, kinds: int, kinds_of: KindsOf | None) -> Longs:
     """The entries of each kind (a row each) and key (a column each) in a columnar kernel's state."""
     of_rows, names = state.column(GROUP).to_numpy(), state.schema.names
     there = [name for name in names if name.endswith("_is_there")]
     if there:
         flags = (state.column(name).to_numpy(zero_copy_only=False).astype(bool) for name in there)
         return np.stack([np.bincount(of_rows[rows], minlength=groups) for rows in flags])
-    told = next((name for name in ("port", "scope", "role") if name in names), None) if kinds > 1 else None
-    own: Any = 0 if told is None else np.minimum(state.column(told).to_numpy(), kinds - 1).astype(np.int64)
-    counts: Longs = np.bincount(of_rows + own * groups, minlength=groups * kinds).reshape(kinds, groups)
+    told = next((name for name in ("port", "scope") if name in names), None) if kinds > 1 else None
+    own: Longs = np.zeros(len(of_rows), np.int64)
+    if kinds_of is not None:
+        own = kinds_of(state)
+    elif told is not None:
+        own = np.minimum(state.column(told).to_numpy(), kinds - 1).astype(np.int64)
+    places = (of_rows + own * groups)[own >= 0]
+    counts: Longs = np.bincount(places, minlength=groups * kinds).reshape(kinds, groups)
     return counts

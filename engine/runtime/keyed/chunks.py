@@ -26,6 +26,7 @@ from engine.contract.columnar_kernel import (
     Lates,
     Layout,
     Longs,
+    OfKinds,
     Records,
     TimedKernel,
 )
@@ -84,7 +85,7 @@ class _Loop:
         self._timeline = timeline
         self._now = now
         self._files = files
-        self.account = Account(task.points, now)
+        self.account = Account(task.points, now, kernel.kinds if isinstance(kernel, OfKinds) else None)
         self._carried: tuple[pa.RecordBatch, Longs] | None = None
         self.slowest: list[tuple[int, int, str]] = []
 

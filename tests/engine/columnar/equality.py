@@ -16,6 +16,7 @@ cut between keys, inside keys, or after each record.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,7 +27,7 @@ from hypothesis import strategies as st
 
 from engine.columnar.expiring import expired_of
 from engine.columnar.in_process import chunk_of, emitted_of, fired_of, lates_of
-from engine.contract.columnar_kernel import Advanced, Chunk, ColumnarKernel, Layout, no_state
+from engine.contract.columnar_kernel import BEFORE, STAYS, Advanced, Chunk, ColumnarKernel, Layout, OfKinds, no_state
 from engine.contract.expired import Expired
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Saved, run
 from engine.model.row import Row
@@ -68,13 +69,17 @@ class Given:
 
 @dataclass
 class Result:
-    """The output, in order of position, and the keys with state after each epoch."""
+    """The output, in order of position, and the keys with state after each epoch.
+
+    changes: of a kernel that tells its entries, by event and kind how many more there are after it.
+    """
 
     emitted: list[Emitted] = field(default_factory=list)
     lates: list[Late] = field(default_factory=list)
     fired: set[tuple[int, int, int]] = field(default_factory=set)
     expired: list[Expired] = field(default_factory=list)
     kept: list[set[Key]] = field(default_factory=list)
+    changes: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     def sort(self) -> Result:
         self.emitted.sort(key=lambda record: (record.seq, record.step))
@@ -111,6 +116,8 @@ def check_cuts(rules: Rules, given: Given) -> Result:
     assert found.lates == whole.lates
     assert found.fired == whole.fired
     assert found.kept[-1] == whole.kept[-1]
+    assert +found.changes == +whole.changes
+    assert -found.changes == -whole.changes
     return whole
 
 
@@ -159,6 +166,8 @@ def run_columnar(rules: Rules, given: Given) -> Result:
             )
             advanced = kernel.advance(batch, timeline)
             _take_in(result, rules, batch, advanced)
+            if isinstance(kernel, OfKinds):
+                _count(result, kernel, batch, advanced)
             states.update(_states(kernel, chunk.keys, advanced.state))
         result.kept.append(set(states))
     return result.sort()
@@ -213,6 +222,24 @@ def _take_in(result: Result, rules: Rules, chunk: Chunk, advanced: Advanced) -> 
         ports, columns = expired_of(advanced.lives, chunk.records)
         rows = zip(ports.tolist(), *(column.to_pylist() for column in columns), strict=True)
         result.expired += [Expired(*row) for row in rows]
+
+
+def _count(result: Result, kernel: OfKinds, chunk: Chunk, advanced: Advanced) -> None:
+    """Add the entries that come and go. Those that were there before, and those that stay, are those of the states."""
+    stays = advanced.stays
+    assert stays is not None
+    assert stays.sample.schema == no_state(kernel.state_schema).schema
+    told = [Counter[tuple[int, int]](), Counter[tuple[int, int]]()]
+    columns = (column.tolist() for column in stays[:4])
+    for group, kind, comes, goes in zip(*columns, strict=True):
+        assert comes <= goes
+        told[0][group, kind] += comes == BEFORE
+        told[1][group, kind] += goes == STAYS
+        result.changes[comes, kind] += comes != BEFORE
+        result.changes[goes, kind] -= goes != STAYS
+    for counts, state in zip(told, (chunk.state, advanced.state), strict=True):
+        rows = zip(state.column(0).to_pylist(), kernel.kinds(state).tolist(), strict=True)
+        assert +counts == Counter(row for row in rows if row[1] >= 0)
 
 
 def _epochs(given: Given) -> Iterator[tuple[Timeline, list[tuple[Key, Input]]]]:

@@ -32,22 +32,25 @@ def events(seed: int, count: int, step_ms: int = 12) -> list[Row]:
     return rows
 
 
-def source(name: str, given: Sequence[Row]) -> Mapping[str, Any]:
+def source(name: str, given: Sequence[Row], **settings: Any) -> Mapping[str, Any]:
     columns = [{"name": name_, "type": type_} for name_, type_ in (("k", "string"), ("v", "bigint"), ("rt", "bigint"))]
     return {
         "id": name,
         "operator": "rows",
-        "parameters": {"columns": columns, "rows": [list(row) for row in given], "event_time": "rt"},
+        "parameters": {"columns": columns, "rows": [list(row) for row in given], "event_time": "rt", **settings},
     }
 
 
-def pipeline(operator: str, ttl_ms: int, *sources: Sequence[Row], **parameters: Any) -> Pipeline:
+def pipeline(operator: str, ttl_ms: int, *sources: Sequence[Row], delay_ms: int = 0, **parameters: Any) -> Pipeline:
+    settings: dict[str, Any] = {"watermark_delay_ms": delay_ms}
+    if operator == "temporal_join":
+        settings["primary_key"] = ["k"]
     names = [f"s{at}" for at in range(len(sources))]
     ports = ("left", "right") if len(sources) == 2 else ("in",)
     return Pipeline.from_dict(
         {
             "nodes": [
-                *(source(name, rows) for name, rows in zip(names, sources, strict=True)),
+                *(source(name, rows, **settings) for name, rows in zip(names, sources, strict=True)),
                 {"id": "op", "operator": operator, "parameters": parameters},
             ],
             "edges": [
@@ -58,9 +61,9 @@ def pipeline(operator: str, ttl_ms: int, *sources: Sequence[Row], **parameters: 
     )
 
 
-COUNT = {"group_by": ["k"], "aggregates": [{"function": "COUNT", "name": "n"}]}
-LAST = {"keys": ["k"], "order": "arrival", "keep": "last"}
-JOIN = {"left_keys": ["k"], "right_keys": ["k"]}
+COUNT: Mapping[str, Any] = {"group_by": ["k"], "aggregates": [{"function": "COUNT", "name": "n"}]}
+LAST: Mapping[str, Any] = {"keys": ["k"], "order": "arrival", "keep": "last"}
+JOIN: Mapping[str, Any] = {"left_keys": ["k"], "right_keys": ["k"]}
 
 
 @pytest.fixture
@@ -157,7 +160,17 @@ def windowed(size_ms: int, given: Sequence[Row]) -> list[Any]:
 
 
 TUMBLE = {"size_ms": 30}
-VALUES = {"group_by": ["k"], "aggregates": [{"function": "ARRAY_AGG", "argument": "v", "name": "all"}]}
+OVER: Mapping[str, Any] = {"partition_by": ["k"], "aggregates": [{"function": "SUM", "argument": "v", "name": "total"}]}
+RISING: Mapping[str, Any] = {
+    "partition_by": ["k"],
+    "pattern": "A B+ C",
+    "define": [{"variable": "B", "condition": "B.v > A.v"}, {"variable": "C", "condition": "MOD(C.v, 3) = 0"}],
+    "measures": [{"name": "last", "expression": "LAST(C.v)"}],
+}
+VALUES: Mapping[str, Any] = {
+    "group_by": ["k"],
+    "aggregates": [{"function": "ARRAY_AGG", "argument": "v", "name": "all"}],
+}
 
 
 @pytest.mark.parametrize("aggregates", [COUNT, VALUES], ids=["columnar", "record by record"])
@@ -180,23 +193,91 @@ def test_a_window_is_counted_until_the_watermark_frees_it_within_an_epoch(
         ("window_aggregate", {**VALUES, "kind": "session", "gap_ms": 15}),
         ("window_aggregate", {**COUNT, **TUMBLE, "allowed_lateness_ms": 20}),
         ("window_join", {**JOIN, **TUMBLE}),
+        ("interval_join", {**JOIN, "lower_ms": -20, "upper_ms": 10}),
+        ("interval_join", {**JOIN, "lower_ms": -20, "upper_ms": 10, "kind": "full"}),
+        ("temporal_join", JOIN),
+        ("over_aggregate", OVER),
+        ("over_aggregate", {**OVER, "preceding_ms": 15}),
+        ("over_aggregate", {**OVER, "frame": "rows", "preceding_rows": 2}),
+        ("over_aggregate", {**OVER, "frame": "rows", "preceding_rows": 2, "order": "arrival"}),
+        ("sort", {"then_by": [{"column": "v"}]}),
+        ("match_recognize", {**RISING, "within_ms": 25}),
+        ("match_recognize", {**RISING, "order": "arrival"}),
     ],
 )
-def test_what_waits_for_its_window_is_counted_as_with_an_epoch_for_each_event(
+def test_what_waits_for_the_watermark_is_counted_as_with_an_epoch_for_each_event(
     held: Any, operator: str, parameters: Mapping[str, Any]
 ) -> None:
-    given = [events(4, 20), *([events(5, 20)] if operator == "window_join" else [])]
+    given = [events(4, 20), *([events(5, 20)] if operator.endswith("_join") else [])]
     last_seq = sum(map(len, given)) + len(given)
-    one, each = (
-        curve(held(pipeline(operator, 0, *given, **parameters), epochs, 1), last_seq) for epochs in (1, last_seq)
-    )
-    assert one == each
+    told = pipeline(operator, 0, *given, delay_ms=10, **parameters)
+    one, each, tasks = (curve(held(told, *cut), last_seq) for cut in ((1, 1), (last_seq, 1), (3, 3)))
+    assert one == each == tasks
     assert max(sum(kinds.values()) for kinds, _, _ in one) > 1
+
+
+def table(state: HeldState, last_seq: int, *kinds: str) -> list[tuple[int, ...]]:
+    """After each event the entries of each kind, and the keys."""
+    return [(*(entries.get(kind, 0) for kind in kinds), keys) for entries, keys, _ in curve(state, last_seq)]
+
+
+@pytest.mark.parametrize("cut", [(1, 1), (3, 2)])
+def test_rows_of_an_interval_join_are_counted_until_the_watermark_has_passed_their_last_partner(
+    held: Any, cut: tuple[int, int]
+) -> None:
+    # A left row waits for right ones of up to 10 ms later, a right row for left ones of up to 5 ms later.
+    left, right = (
+        [("a", 1, 1_000), ("b", 2, 1_010), ("a", 3, 1_030)],
+        [("a", 4, 1_005), ("b", 5, 1_040), ("a", 6, 1_050)],
+    )
+    told = pipeline("interval_join", 0, left, right, **JOIN, lower_ms=-10, upper_ms=5)
+    assert table(held(told, *cut), 8, "left rows", "right rows") == [
+        (1, 0, 1),
+        (2, 0, 2),
+        (3, 0, 2),
+        # The left source ends, but the right one has not begun: there is no watermark.
+        (3, 0, 2),
+        # At 1,005 rows 1 and 4 meet, and can meet others until 1,010.
+        (3, 1, 2),
+        # At 1,040 only row 3, until that very ms, and row 5 can.
+        (1, 1, 2),
+        # At 1,050 only row 6 can.
+        (0, 1, 1),
+        (0, 0, 0),
+    ]
+
+
+@pytest.mark.parametrize("cut", [(1, 1), (3, 2)])
+def test_matches_are_counted_with_the_rows_that_they_need(held: Any, cut: tuple[int, int]) -> None:
+    times = [(1, 100), (2, 105), (3, 112), (9, 120), (1, 125), (1, 140)]
+    given = [("a", value, time_ms) for value, time_ms in times]
+    one_two_three: Mapping[str, Any] = {
+        "partition_by": ["k"],
+        "pattern": "A B C",
+        "define": [{"variable": name, "condition": f"v = {at}"} for at, name in enumerate("ABC", 1)],
+        "measures": [{"name": "at", "expression": "MATCH_ROWTIME()"}],
+    }
+    told = pipeline("match_recognize", 0, given, delay_ms=10, **one_two_three)
+    assert table(held(told, *cut), 7, "waiting rows", "rows of matches", "matches") == [
+        # The watermark is 10 ms behind.
+        (1, 0, 0, 1),
+        (2, 0, 0, 1),
+        # At 102 the first row begins a match.
+        (2, 1, 1, 1),
+        # At 110 the second one goes on with it.
+        (2, 2, 1, 1),
+        # At 115 the third one completes it.
+        (2, 0, 0, 1),
+        # At 130 the 9 begins nothing, and the 1 of 125 a match.
+        (1, 1, 1, 1),
+        # At the end the 1 of 140 ends that one, and begins another.
+        (0, 1, 1, 1),
+    ]
 
 
 def test_the_rows_of_a_window_that_are_ranked_first_are_counted_until_it_ends(held: Any) -> None:
     given = [("a", 1, 1_000), ("b", 2, 1_010), ("a", 3, 1_020), ("a", 4, 1_035), ("a", 5, 1_040), ("b", 6, 1_070)]
-    first = {"partition_by": ["k"], "order_by": [{"column": "v"}], "rank_end": 1}
+    first: Mapping[str, Any] = {"partition_by": ["k"], "order_by": [{"column": "v"}], "rank_end": 1}
     state = held(pipeline("window_topn", 0, given, **first, **TUMBLE), 1, 1)
     # The first window ends at 1,020, the second one at 1,050: row 4 comes after 3, which stays the best.
     assert [keys for _, keys, _ in curve(state, len(given) + 1)] == [1, 2, 1, 1, 1, 1, 0]
