@@ -94,13 +94,15 @@ def joined(
     kept: list[Expr] = []
     for one in conditions:
         columns = mentioned(one)
-        if columns and columns <= names.keys() and not kind.keeps_right and as_of is None:
+        is_asked = bool(columns) or reading_in(one) is not None
+        to_right = is_asked and columns <= names.keys() and not kind.keeps_right and as_of is None
+        to_left = is_asked and columns <= set(left.columns) and kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI)
+        # One without columns that reads the clock goes to both sides.
+        if to_right:
             right = filtered(right, _renamed(one, names))
-        elif columns and columns <= set(left.columns) and kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI):
+        if to_left:
             left = filtered(left, one)
-        elif not columns and kind is JoinKind.INNER and as_of is None and reading_in(one):
-            left, right = filtered(left, one), filtered(right, one)
-        else:
+        if not to_right and not to_left:
             kept.append(one)
     return Join(left, right, kind, tuple(kept), at, as_of)
 
@@ -113,7 +115,10 @@ def _filtered_join(join: Join, conditions: list[Expr]) -> Relation:
     left, right, kind, kept = join.left, join.right, join.kind, list(join.condition)
     for one in conditions:
         columns = mentioned(one)
-        if columns and columns <= left_columns and not kind.keeps_right:
+        is_outer = kind in (JoinKind.LEFT, JoinKind.RIGHT) and join.as_of is None
+        if not columns and is_outer and reading_in(one) is not None:
+            left, right = filtered(left, one), filtered(right, one)
+        elif columns and columns <= left_columns and not kind.keeps_right:
             left = filtered(left, one)
         elif kind is JoinKind.INNER and join.as_of is None:
             if columns and columns <= names.keys():

@@ -186,6 +186,12 @@ WINDOWS = "FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROU
         (f"SELECT MAX(:now) {WINDOWS}", "+I(12)"),
         ("SELECT t.k, n FROM t JOIN u ON t.k = u.k AND :now > 7", "+I(a, 10) +I(a, 12)"),
         ("SELECT t.k, n FROM t JOIN u ON t.k = u.k AND m < :now", ""),
+        ("SELECT n, m FROM t LEFT JOIN u ON t.k = u.k WHERE :now > 11", "+I(12, NULL)"),
+        (
+            "SELECT n, m FROM t LEFT JOIN u ON t.k = u.k AND :now > 10 WHERE n < 12",
+            "+I(10, NULL) +I(7, NULL) -D(10, NULL) +I(10, 11)",
+        ),
+        ("SELECT n, m FROM t RIGHT JOIN u ON t.k = u.k AND :now > 10 WHERE m > 10", "+I(12, 11)"),
         ("SELECT t.k, n FROM t JOIN u ON t.k = u.k WHERE m >= :now AND n > 10", "+I(a, 12)"),
         (
             "SELECT :now, k FROM (SELECT k FROM t UNION ALL SELECT k FROM u) WHERE k = 'a'",
