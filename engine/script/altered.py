@@ -54,14 +54,9 @@ def altered(statement: Statement, parts: Parts) -> bool:
 def require_unused(name: str, statement: Statement, parts: Parts) -> None:
     """Raise SqlRejected if an earlier query, which reads the tables at the end, would see another table of a name."""
     _leave_out_results(name, statement, parts)
-    if is_read_before(name, parts):
+    if any(table.name == name for insert in parts.inserts for table in insert.query.find_all(exp.Table)):
         message = f"an earlier statement reads {name!r}, which this one replaces. Give this one another name."
         raise SqlRejected(message, place=statement.place)
-
-
-def is_read_before(name: str, parts: Parts) -> bool:
-    """Whether a query reads a table and fills another one, or shows it."""
-    return any(table.name == name for insert in parts.inserts for table in insert.query.find_all(exp.Table))
 
 
 def _leave_out_results(name: str, statement: Statement, parts: Parts) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -18,8 +18,9 @@ from sqlglot import TokenType
 from sqlglot.tokenizer_core import Token
 
 from engine.model.types import DATE, Time, Timestamp, Type
+from engine.script.of_databases import of_databases
 from engine.script.reserved import RESERVED
-from engine.script.statements import Cursor, Statement, statements, without_prompts
+from engine.script.statements import Cursor, Statement, slashes, statements, without_prompts
 from engine.script.tables import create_table
 from engine.sql.rejected import SqlRejected
 
@@ -70,10 +71,17 @@ def slips(script: str) -> tuple[Slip, ...]:
         return ()
     named = _reserved_names(parts)
     found: list[Slip] = []
+    for at in slashes(script):
+        line = script.count("\n", 0, at) + 1
+        found.append(
+            Slip(line, "// begins no comment: comments are -- to the end of a line, or /* ... */", at, at + 2, "--")
+        )
     for statement in parts:
         for rule in (_operators, _commas, _limits, _intervals):
             found += rule(statement.tokens)
         found += _names(statement, named)
+        if statement.creates("TABLE"):
+            found += _databases(statement)
         found += _rows(statement, declared)
         for stray in statement.strays:
             found.append(_slip([stray], "a semicolon stands within the query, which goes on after it", ""))
@@ -129,6 +137,14 @@ def _intervals(tokens: Sequence[Token]) -> Iterator[Slip]:
             if match is not None:
                 right = f"'{match[1]}' {match[2].upper()}"
                 yield _slip([token], f"INTERVAL '{token.text}' is written INTERVAL {right}", right)
+
+
+def _databases(statement: Statement) -> Iterator[Slip]:
+    for part in of_databases(statement.tokens):
+        instead = f"Flink has {part.instead}" if part.instead else "Flink has no such thing"
+        slip = _slip(part.tokens, f"{part.word} is of other databases; {instead}", part.instead)
+        # What goes takes the blank before it along.
+        yield slip if part.instead else replace(slip, start=len(statement.text[: slip.start].rstrip()))
 
 
 def _names(statement: Statement, named: frozenset[str]) -> Iterator[Slip]:

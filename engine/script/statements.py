@@ -36,9 +36,11 @@ _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
 
-# What people copy along: a byte order mark, the prompts of Flink's client and its answers. Texts and comments are kept.
+# What people copy along: a byte order mark, the prompts of Flink's client and its answers, comments of other languages.
+# Texts and comments are kept.
 _NOT_SQL: Final = re.compile(
-    r"(?P<kept>'(?:[^']|'')*'|`[^`\n]*`|--[^\n]*|/\*(?s:.*?)\*/)"
+    r"(?P<kept>'(?:[^']|'')*'|`[^`\n]*`|\"[^\"\n]*\"|--[^\n]*|/\*(?s:.*?)\*/)"
+    r"|(?P<slashes>//[^\n]*)"
     r"|^[\ufeff \t]*Flink SQL>|\ufeff|^>(?= )|^#(?=[ \n#!=]).*$|^#$"
     r"|^\[(?:INFO|WARNING|ERROR)\].*$|^(?:org|java)\.[\w.$]+(?:Exception|Error)\b.*$"
     r"|^!(?:ok|info|warning|error)[ \t]*$|^\+(?:-+\+)+[ \t]*$|^\| .* \|[ \t]*$"
@@ -49,10 +51,10 @@ _BEGIN: Final = ("CREATE", "INSERT", "DROP", "ALTER", "EXECUTE")
 _QUERY: Final = ("SELECT", "VALUES")
 # Before SELECT, these go on with the same query.
 _GO_ON: Final = ("UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS", "AS", ",")
-# After a semicolon, these go on with the query before it.
-_AFTER_A_STRAY: Final = frozenset(
-    ("JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "WHERE", "GROUP BY", "HAVING", "UNION", "UNION ALL", "EXCEPT")
-    + ("INTERSECT", "ORDER BY", "LIMIT", "FROM", "ON", "AND", "OR")
+# They begin parts of a query: after a semicolon they go on with the query before it, and alone they are no statement.
+_PARTS_OF_A_QUERY: Final = frozenset(
+    ("FROM", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ON", "WHERE", "AND", "OR", "GROUP", "HAVING", "WINDOW")
+    + ("OVER", "PARTITION", "MEASURES", "PATTERN", "DEFINE", "UNION", "EXCEPT", "INTERSECT", "ORDER", "LIMIT")
 )
 _REST: Final = re.compile(r"(?:[ \t]*(?:--[^\n]*)?\r?\n)?")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\r?\n")
@@ -146,7 +148,12 @@ def statements(text: str) -> list[Statement]:
 def _goes_on(before: Sequence[Token], after: Sequence[Token]) -> bool:
     """Whether what follows a semicolon can only go on with the query before it."""
     is_query = any(_is_word(token) and token.text.upper() == "SELECT" for token in before)
-    return is_query and any(_is_word(token) and token.text.upper() in _AFTER_A_STRAY for token in after)
+    return is_query and any(map(begins_part_of_query, after))
+
+
+def begins_part_of_query(token: Token) -> bool:
+    """Whether a word begins a part of a query, and never a statement. GROUP BY is one token."""
+    return _is_word(token) and token.text.upper().split()[0] in _PARTS_OF_A_QUERY
 
 
 def _is_word(token: Token) -> bool:
@@ -156,6 +163,11 @@ def _is_word(token: Token) -> bool:
 def without_prompts(text: str) -> str:
     """The text with blanks instead of what people copy along, so that all places stay the same."""
     return _NOT_SQL.sub(lambda match: match["kept"] or " " * len(match[0]), text)
+
+
+def slashes(text: str) -> Iterator[int]:
+    """The offsets of // where it begins a comment, as it does in other languages."""
+    return (match.start() for match in _NOT_SQL.finditer(text) if match["slashes"])
 
 
 def _begins_another(before: Sequence[Token], token: Token) -> bool:

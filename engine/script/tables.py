@@ -14,6 +14,7 @@ from engine.errors import unknown_name
 from engine.model.schema import Column
 from engine.model.type_texts import flink_type
 from engine.model.types import Type
+from engine.script.of_databases import of_databases
 from engine.script.statements import Cursor, Statement, place_of_token, raw
 from engine.sql.algebra import Expr, plain
 from engine.sql.dialect import Flink
@@ -102,11 +103,6 @@ class TableDdl:
         return tuple(sorted(columns, key=lambda column: self.order.index(column.name)))
 
     @property
-    def declared(self) -> tuple[object, ...]:
-        """What it declares, without its options."""
-        return (self.columns, self.computed, self.metadata, self.order, self.watermark, self.primary_key, self.not_null)
-
-    @property
     def column_parameters(self) -> list[dict[str, str]]:
         """The columns as a source's parameter."""
         return [{"name": column.name, "type": column.type.flink} for column in self.columns]
@@ -170,6 +166,14 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
     """The table of a CREATE [TEMPORARY] TABLE statement, up to LIKE, if that follows. Raises SqlRejected."""
     cursor = Cursor(statement)
     name = cursor.created("TABLE")
+    for part in of_databases(statement.tokens):
+        if not part.is_read:
+            instead = f"write {part.instead} for it" if part.instead else "leave that out"
+            message = (
+                f"{name}: {part.word} is of another database's DDL, not of Flink's. Run the statement there, and read "
+                f"its table with 'connector' = 'jdbc' or 'postgres-cdc'; in a table of Flink, {instead}."
+            )
+            raise cursor.rejected(message, part.first)
     draft = Draft.empty()
     has_columns = cursor.skip("(")
     if not has_columns and not any(token.text.upper() == "LIKE" for token in cursor.tokens):

@@ -14,7 +14,7 @@ from engine.errors import PipelineError, shortened
 from engine.model.options import ZONE, has_effect, is_foreign
 from engine.model.types import DATE, DOUBLE, STRING, quote
 from engine.model.zones import is_utc
-from engine.script.altered import altered, is_read_before, require_unused
+from engine.script.altered import altered, require_unused
 from engine.script.asked import answered, explained
 from engine.script.changelog_calls import with_changelog_views
 from engine.script.failures import CannotBeRead, tokenizable
@@ -29,6 +29,7 @@ from engine.script.refused_by_flink import notes
 from engine.script.statements import (
     Cursor,
     Statement,
+    begins_part_of_query,
     directives,
     parsed,
     place_of_token,
@@ -51,6 +52,11 @@ _HARMLESS: Final = (
     "parallelism.default",
     "pipeline.auto-watermark-interval",
 )
+# Before Flink 1.13; since then they begin with sql-client.
+_OF_THE_CLIENT: Final = (
+    *("execution.result-mode", "execution.max-table-result-rows", "execution.current-catalog"),
+    *("execution.current-database", "execution.type"),
+)
 _OF_CONFLUENT: Final = {
     "sql.local-time-zone": ZONE.name,
     "sql.state-ttl": "table.exec.state.ttl",
@@ -66,10 +72,6 @@ _STATEMENTS: Final = tuple(
     f"{word} {what}" for word in ("CREATE", "DROP", "ALTER") for what in ("TABLE", "VIEW", "FUNCTION")
 ) + ("INSERT INTO", "CREATE TEMPORARY", "EXECUTE STATEMENT", "BEGIN STATEMENT")
 _FIRST_WORDS: Final = tuple("SELECT INSERT CREATE DROP ALTER SET EXPLAIN DESCRIBE SHOW WITH USE".split())  # noqa: SIM905
-_CLAUSES: Final = (
-    *("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OVER", "WINDOW", "PARTITION", "MEASURES", "PATTERN"),
-    *("DEFINE", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ON", "UNION", "EXCEPT", "INTERSECT"),
-)
 _QUIET: Final = tuple("USE SHOW DESCRIBE DESC EXPLAIN DROP ALTER RESET ANALYZE ADD LOAD UNLOAD".split())  # noqa: SIM905
 
 
@@ -184,8 +186,6 @@ def _statement(statement: Statement, parts: Parts) -> None:
         table, rest = create_table(statement)
         if not rest.is_done:
             table = with_base(table, rest, parts.tables)
-        if _is_kept(table, parts):
-            return
         _new_name(table.name, statement, parts)
         parts.tables[table.name] = table
     elif statement.creates("VIEW"):
@@ -225,7 +225,7 @@ def _unsupported(statement: Statement) -> SqlRejected:
     near = get_close_matches(words, _STATEMENTS, 1, 0.8) or get_close_matches(words.split()[0], _FIRST_WORDS, 1, 0.8)
     if near and near[0] != words.split()[0]:
         return SqlRejected(f"{begin} is no statement. Did you mean {near[0]}?", place=statement.place)
-    if words.split()[0] in _CLAUSES:
+    if begins_part_of_query(statement.tokens[0]):
         message = f"{begin} is a part of a query, and no query stands before it. Add its SELECT, or leave the part out."
         return SqlRejected(message, place=statement.place)
     message = (
@@ -236,38 +236,30 @@ def _unsupported(statement: Statement) -> SqlRejected:
 
 
 def _exists(statement: Statement, parts: Parts) -> bool:
-    """Whether it is CREATE ... IF NOT EXISTS of a table or view that the script has."""
-    for kind in ("TABLE", "VIEW"):
-        if statement.creates(kind, "IF", "NOT", "EXISTS"):
-            name = Cursor(statement).created(kind)
-            return name in (*parts.tables, *parts.views) and name not in parts.dropped
-    return False
-
-
-def _is_kept(table: TableDdl, parts: Parts) -> bool:
-    """Whether there is such a table, which a query reads: as in Flink it stays, and creating it again does nothing."""
-    known = parts.tables.get(table.name)
-    if known is None or known.declared != table.declared or table.statement.begins("CREATE", "OR", "REPLACE"):
+    """Whether it creates a table or view that the script has: as in Flink that one stays, and is not created again."""
+    kind = next((kind for kind in ("TABLE", "VIEW") if statement.creates(kind)), None)
+    if kind is None or statement.begins("CREATE", "OR", "REPLACE"):
         return False
-    if table.name in parts.dropped or not is_read_before(table.name, parts):
+    name = Cursor(statement).created(kind)
+    if name not in (*parts.tables, *parts.views) or name in parts.dropped:
         return False
-    line, first = table.statement.place[0], known.statement.place[0]
-    parts.warnings.append(
-        f"line {line}: Flink would refuse this: there is already such a table {table.name!r}, of line {first}, which "
-        "stays as it is."
-    )
+    known = parts.definition(name)
+    # A temporary table hides a lasting one, and one without a connector is of another database.
+    is_hidden = statement.begins("CREATE", "TEMPORARY") and not known.begins("CREATE", "TEMPORARY")
+    is_foreign = name in parts.tables and not parts.tables[name].options and name not in parts.rows
+    if is_hidden or is_foreign:
+        return False
+    if not statement.creates(kind, "IF", "NOT", "EXISTS"):
+        line, first = statement.place[0], known.place[0]
+        parts.warnings.append(
+            f"line {line}: Flink would refuse this: there is already a {'table' if name in parts.tables else 'view'} "
+            f"{name!r}, of line {first}, which stays as it is. To replace it, write DROP {kind} {name} before."
+        )
     return True
 
 
 def _new_name(name: str, statement: Statement, parts: Parts) -> None:
-    is_known = name in parts.tables or name in parts.views
-    is_replaced = statement.begins("CREATE", "OR", "REPLACE") or name in parts.dropped
-    if is_known and not is_replaced:
-        line = statement.place[0]
-        parts.warnings.append(
-            f"line {line}: Flink would refuse this: there is already a table or view {name!r}, which this one replaces."
-        )
-    if is_known or is_replaced:
+    if name in parts.tables or name in parts.views or name in parts.dropped:
         require_unused(name, statement, parts)
         parts.dropped.discard(name)
         for known in (parts.tables, parts.views, parts.rows):
@@ -382,6 +374,9 @@ def _set(statement: Statement, parts: Parts) -> None:
         return
     if (name, value.lower()) == ("execution.runtime-mode", "batch"):
         parts.warnings.append(f"{at} everything is a stream here: the rows that are left are those of the batch.")
+        return
+    if name.startswith("sql-client.") or name in _OF_THE_CLIENT:
+        parts.warnings.append(f"{at} the option {name!r} is of Flink's SQL client and has no effect here.")
         return
     if name.startswith(("sql.", "client.")) or is_foreign(name):
         parts.warnings.append(f"{at} the option {name!r} has no effect here.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -31,7 +31,8 @@ class _OfRows(Writer):
 class OfMatches:
     """Writes expressions over a match.
 
-    schema: of the input. names: by bound column, its name there. node: the one that errors are about.
+    schema: of the input. names: by bound column, its name there. node: the one that errors are about. typed: as of a
+    `Writer`.
     """
 
     schema: Schema
@@ -39,17 +40,20 @@ class OfMatches:
     variables: Sequence[str]
     analyzer: Analyzer
     node: str
+    typed: dict[str, Expr] = field(default_factory=dict)
 
     def whole(self, expression: Expr) -> str:
         """An expression over values of a match, in the operator's syntax."""
         texts: list[str] = []
         types: list[Column] = []
+        given: dict[str, Expr] = {}
 
         def column(reference: Expr) -> Expr:
             name = f"__match{len(texts)}"
             text, type_ = self._reference(reference)
             texts.append(text)
             types.append(Column(name, type_))
+            given[name] = reference
             return ref(name, reference)
 
         tree = with_references(expression.unnest(), column)
@@ -57,9 +61,19 @@ class OfMatches:
         names = {one.name: one.name for one in types}
         writer = Writer(names, lambda text: self.analyzer.type_of(text, schema, self.node, ""), schema)
         written = writer.write(tree)
-        for one, text in zip(types, texts, strict=True):
-            written = written.replace(quote(one.name), text)
-        return written
+
+        def filled(part: str, texts: Sequence[str]) -> str:
+            for one, text in zip(types, texts, strict=True):
+                part = part.replace(quote(one.name), text)
+            return part
+
+        bare = [without_variables(text, self.variables) for text in texts]
+        for part, node in writer.typed.items():
+            typed = _filled(node, given)
+            # So does the operator read it, with its values as columns of one row.
+            ways = (texts, bare, [f"({text})" for text in bare])
+            self.typed.update((filled(part, way), typed) for way in ways)
+        return filled(written, texts)
 
     def _reference(self, reference: Expr) -> tuple[str, Type]:
         """A value of a match in the operator's syntax, and its type."""
@@ -104,8 +118,19 @@ class OfMatches:
         def type_of(text: str) -> Type:
             return self.analyzer.type_of(without_variables(text, self.variables), self.schema, self.node, "")
 
-        text = _OfRows(self.names, type_of).write(expression)
+        text = _OfRows(self.names, type_of, typed=self.typed).write(expression)
+        if not isinstance(expression, exp.Column):
+            self.typed[without_variables(text, self.variables)] = expression
         return text, type_of(text)
+
+
+def _filled(node: Expr, values: Mapping[str, Expr]) -> Expr:
+    """A part of an expression with the values of a match in place of their columns."""
+
+    def value(each: Expr) -> Expr:
+        return values.get(each.name, each) if isinstance(each, exp.Column) else each
+
+    return node.copy().transform(value, copy=False)
 
 
 def _plain_columns(argument: Expr) -> Expr:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as parameter
 from functools import reduce
 from typing import Final
 
 from sqlglot import exp
 
+from engine.errors import ExpressionError
 from engine.functions import FUNCTIONS
 from engine.functions.function import BadCall, Write, given, text
 from engine.functions.json_calls import collected, is_json
@@ -22,6 +24,7 @@ from engine.model.schema import Schema
 from engine.model.types import MILLISECONDS, Timestamp, Type, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
+from engine.sql.functions.as_typed import as_typed
 from engine.sql.functions.casts import cast
 from engine.sql.functions.interval_values import DIFFERENCE, between
 from engine.sql.functions.intervals import has_fixed_length, interval_ms
@@ -58,11 +61,13 @@ class Writer:
     """Writes expressions over one input.
 
     names: by bound column, its name in the input. type_of: the Spark type of an expression. schema: of the input.
+    typed: by what was written, the expression; messages show that.
     """
 
     names: Mapping[str, str]
     type_of: Callable[[str], Type]
     schema: Schema = Schema(())
+    typed: dict[str, Expr] = parameter(default_factory=dict, compare=False)
 
     def is_nullable(self, column: str) -> bool:
         """Whether a bound column can be NULL."""
@@ -77,6 +82,15 @@ class Writer:
 
     def write(self, expression: Expr) -> str:
         """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""
+        try:
+            written = self._written(expression)
+        except ExpressionError as error:
+            raise SqlRejected(as_typed(error.reason, self.typed), expression) from error
+        if not isinstance(expression, exp.Column | exp.Literal):
+            self.typed[written] = expression
+        return written
+
+    def _written(self, expression: Expr) -> str:
         kind = type(expression)
         if isinstance(expression, exp.Is) and (test := is_json(self, expression)) is not None:
             return test

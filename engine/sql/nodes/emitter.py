@@ -17,17 +17,18 @@ from engine.contract.above import above_of, why_timeless
 from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer, Operator
 from engine.contract.source import Source
-from engine.errors import StudioError
+from engine.errors import ExpressionError, StudioError, shortened
 from engine.model.combined_watermark import NOTHING
 from engine.model.free_names import free_id, free_name
 from engine.model.pipeline import Edge, Node
 from engine.model.schema import Column, Schema
-from engine.model.types import VOID, Timestamp, quote
+from engine.model.types import VOID, Timestamp, Type, quote
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, SortKey, plain
 from engine.sql.clauses.python_calls import Functions, computed_below
 from engine.sql.clauses.query import read
+from engine.sql.functions.as_typed import as_typed
 from engine.sql.functions.digits import digits_of
 from engine.sql.functions.expressions import Writer
 from engine.sql.names import Names
@@ -83,7 +84,8 @@ class Emitter:
 
     above: the kinds of the relations above the one that is being emitted. relations: by node, the relations whose rows
     it has, if not all of their columns. pinned: nodes that further queries will read, so that no projection replaces
-    them. written: by node, the part of a query that it was made of.
+    them. written: by node, the part of a query that it was made of. typed: by what was written for the next node, the
+    expression.
     """
 
     analyzer: Analyzer
@@ -98,6 +100,7 @@ class Emitter:
     above: frozenset[type] = frozenset()
     pinned: set[str] = field(default_factory=set)
     written: dict[str, Expr | None] = field(default_factory=dict)
+    typed: dict[str, Expr] = field(default_factory=dict)
     _emitting: frozenset[type] = frozenset()
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
@@ -140,7 +143,16 @@ class Emitter:
     def writer(self, emitted: Emitted) -> Writer:
         """A writer of expressions over a node's output."""
         schema = self.schema(emitted)
-        return Writer(emitted.names, lambda text: self.analyzer.type_of(text, schema, emitted.node, ""), schema)
+
+        def type_of(text: str) -> Type:
+            try:
+                return self.analyzer.type_of(text, schema, emitted.node, "")
+            except ExpressionError as error:
+                if text not in self.typed:
+                    raise
+                raise SqlRejected(as_typed(error.reason, self.typed), self.typed[text]) from error
+
+        return Writer(emitted.names, type_of, schema, self.typed)
 
     def source(self, node: Node) -> None:
         """Add a source, once."""
@@ -189,7 +201,8 @@ class Emitter:
         except SqlRejected:
             raise
         except StudioError as error:
-            raise SqlRejected(error.sentence, at) from error
+            raise SqlRejected(self._told(error), at) from error
+        self.typed.clear()
         if output.above == NOTHING:
             output = replace(output, above=above_of(made, node.id, derived_inputs))
         self.nodes.append(node)
@@ -205,6 +218,14 @@ class Emitter:
             Edge(source=name, target=node.id, target_port=port) for name, port in zip(inputs, ports, strict=False)
         ]
         return node.id
+
+    def _told(self, error: StudioError) -> str:
+        """The sentence of an error about a node's parameters as one about the query."""
+        if isinstance(error, ExpressionError):
+            expression = as_typed(error.expression, self.typed)
+            return f"{shortened(repr(expression))} cannot be used: {as_typed(error.reason, self.typed)}"
+        # The place in the query says more than the parameter.
+        return as_typed(error.sentence.removeprefix(f"{error.field.rpartition('.')[0]}: "), self.typed)
 
     def lost_time(self, node: str) -> str:
         """Where a node's rows lost their event time, and what helps; "" if no node above had one."""

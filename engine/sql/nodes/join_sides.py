@@ -176,7 +176,7 @@ def _pair(emitter: Emitter, left: Side, right: Side) -> Schema:
 
 
 def _writer(emitter: Emitter, pair: Schema, names: Mapping[str, str]) -> Writer:
-    return Writer(names, lambda text: emitter.analyzer.type_of(text, pair, "join", "condition"), pair)
+    return Writer(names, lambda text: emitter.analyzer.type_of(text, pair, "join", "condition"), pair, emitter.typed)
 
 
 def own_columns(relation: Join, used: frozenset[str]) -> tuple[list[str], list[str]]:

@@ -25,6 +25,79 @@ CASES = {
         TABLE + "SELECT s, COUNT(*) AS n FROM t WHERE k > 1;\nGROUP BY s;",
         ["line 2: Flink would refuse this: a semicolon stands within the query, which goes on after it."],
     ),
+    "a comment of another language": (
+        "// the orders\n" + TABLE + "SELECT k -- 'x // y'\nFROM t WHERE s <> '//' // don't;\n;",
+        ["line 1: Flink would refuse this: // begins no comment: comments are -- to the end of a line, or /* ... */."],
+    ),
+    "an option of Flink's client": (
+        "SET 'sql-client.execution.result-mode' = 'tableau';\nSET execution.result-mode=table;\n"
+        + TABLE
+        + "SELECT k FROM t;",
+        [
+            "line 1: the option 'sql-client.execution.result-mode' is of Flink's SQL client and has no effect here.",
+            "line 2: the option 'execution.result-mode' is of Flink's SQL client and has no effect here.",
+        ],
+    ),
+    "the DDL of a database": (
+        "CREATE TABLE t (id SERIAL PRIMARY KEY, note TEXT);\n" + TABLE + "SELECT k FROM t;",
+        [
+            (
+                "line 1, column 20: t: SERIAL is of another database's DDL, not of Flink's. Run the statement there, "
+                "and read its table with 'connector' = 'jdbc' or 'postgres-cdc'; in a table of Flink, write INT for it."
+            ),
+            "line 1: Flink would refuse this: SERIAL is of other databases; Flink has INT.",
+            "line 1: Flink would refuse this: TEXT is of other databases; Flink has STRING.",
+        ],
+    ),
+    "a constraint of a database": (
+        "CREATE TABLE o (id INT, o INT REFERENCES t (k));\n" + TABLE + "SELECT k FROM t;",
+        [
+            (
+                "line 1, column 31: o: REFERENCES is of another database's DDL, not of Flink's. Run the statement "
+                "there, and read its table with 'connector' = 'jdbc' or 'postgres-cdc'; in a table of Flink, leave "
+                "that out."
+            ),
+            "line 1: Flink would refuse this: REFERENCES is of other databases; Flink has no such thing.",
+        ],
+    ),
+    "a text that a pattern adds up": (
+        TIMED + "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.ts AS a ONE ROW PER MATCH\n"
+        "PATTERN (A B) DEFINE A AS AVG(JSON_VALUE(A.s, '$.a')) > CAST(A.s AS INT));",
+        [
+            (
+                "line 2, column 15: \"AVG(JSON_VALUE(A.`s`, '$.a')) > CAST(A.`s` AS INT)\" cannot be used: "
+                "AVG(JSON_VALUE(A.`s`, '$.a')) needs a number, but it is STRING. Choose another column or cast it."
+            )
+        ],
+    ),
+    "a condition of a pattern that is none": (
+        TIMED + "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.ts AS a ONE ROW PER MATCH\n"
+        "PATTERN (A B) DEFINE A AS CAST(A.s AS INT) > ARRAY[1]);",
+        [
+            (
+                "line 2, column 15: 'CAST(A.`s` AS INT) > ARRAY[1]' cannot be used: 'CAST(A.`s` AS INT) > ARRAY[1]' "
+                "cannot be computed of INT and ARRAY<INT>. Write it another way, or CAST a part of it."
+            )
+        ],
+    ),
+    "a text that a group adds up": (
+        TABLE + "SELECT k, SUM(JSON_VALUE(s, '$.a')) AS n FROM t GROUP BY k;",
+        [
+            (
+                "line 2, column 8: SUM(JSON_VALUE(`s`, '$.a')) needs a number, but it is STRING. Choose another column "
+                "or cast it."
+            )
+        ],
+    ),
+    "values that do not fit": (
+        TABLE + "SELECT k,\n  CAST(s AS INT) + ts AS n FROM t;",
+        [
+            (
+                "line 3, column 8: 'CAST(`s` AS INT) + `ts`' cannot be computed of INT and TIMESTAMP(3). Write it "
+                "another way, or CAST a part of it."
+            )
+        ],
+    ),
     "a part of a query alone": (
         TABLE + "OVER (ORDER BY ts);",
         [

@@ -119,7 +119,7 @@ def test_tables_are_made_of_queries_and_replaced(spark: SparkSession, script: st
         ),
         (
             "CREATE TABLE t (a TIMESTAMP(3)); SELECT CAST(a AS INT) FROM t",
-            "cannot be used: there is no CAST of TIMESTAMP(3) as INT.",
+            "there is no CAST of TIMESTAMP(3) as INT.",
         ),
         ("CREATE TABLE t (c INT) WITH ('connector' = 'print') SELECT 1", "t: a semicolon is missing before SELECT."),
         ("CREATE TABEL t (c INT)", "CREATE TABEL is no statement. Did you mean CREATE TABLE?"),
@@ -243,15 +243,35 @@ def test_a_topic_is_read_from_its_start_where_nothing_says_where_to_begin(spark:
     assert any("it is read from its earliest offset" in note for note in script.warnings)
 
 
-def test_a_table_that_is_created_twice_is_replaced_with_a_note(spark: SparkSession) -> None:
-    table = "CREATE TABLE t (c INT) WITH ('connector' = 'iceberg');\n"
-    other = table.replace("c INT", "d INT")
-    script = read(f"{table}SELECT c FROM t;\n{other}CREATE TABLE IF NOT EXISTS t (e INT);\nSELECT d FROM t;", spark)
-    assert script.pipeline.nodes[0].parameters["columns"] == [{"name": "d", "type": "INT"}]
-    assert [note for note in script.warnings if note.startswith("line")] == [
-        "line 3: Flink would refuse this: there is already a table or view 't', which this one replaces.",
-        "line 2: this SELECT is left out, as line 3 replaces t.",
-    ]
+TWICE = "CREATE TABLE t (c INT) WITH ('connector' = 'iceberg');\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "column", "told"),
+    [
+        (
+            TWICE + TWICE.replace("c INT", "d INT") + "CREATE TABLE IF NOT EXISTS t (e INT);\nSELECT c FROM t;",
+            "c",
+            [
+                "line 2: Flink would refuse this: there is already a table 't', of line 1, which stays as it is. To "
+                "replace it, write DROP TABLE t before."
+            ],
+        ),
+        (TWICE + "DROP TABLE t;\n" + TWICE.replace("c INT", "d INT") + "SELECT d FROM t;", "d", []),
+        (
+            TWICE + "SELECT c FROM t;\n" + TWICE.replace("CREATE", "CREATE OR REPLACE") + "SELECT c FROM t;",
+            "c",
+            ["line 2: this SELECT is left out, as line 3 replaces t."],
+        ),
+        (TWICE + TWICE.replace("CREATE TABLE t (c", "CREATE TEMPORARY TABLE t (d") + "SELECT d FROM t;", "d", []),
+        ("CREATE TABLE t (id INT, name VARCHAR(9));\n" + TWICE + "SELECT c FROM t;", "c", []),
+    ],
+    ids=["stays", "dropped", "replaced", "hidden by a temporary one", "without a connector"],
+)
+def test_a_table_that_is_created_twice_stays(script: str, column: str, told: list[str], spark: SparkSession) -> None:
+    made = read(script, spark)
+    assert made.pipeline.nodes[0].parameters["columns"] == [{"name": column, "type": "INT"}]
+    assert [note for note in made.warnings if note.startswith("line")] == told
 
 
 def test_questions_about_tables_and_plans_are_answered(spark: SparkSession) -> None:

@@ -39,6 +39,16 @@ PAIRS = [
         "INTERVAL '5 second' is written INTERVAL '5' SECOND",
     ),
     (
+        "SELECT k FROM t // don't\n;",
+        "SELECT k FROM t -- don't\n;",
+        "// begins no comment: comments are -- to the end of a line, or /* ... */",
+    ),
+    (
+        "CREATE TABLE u (a TEXT); INSERT INTO u VALUES ('x'); SELECT a FROM u;",
+        "CREATE TABLE u (a STRING); INSERT INTO u VALUES ('x'); SELECT a FROM u;",
+        "TEXT is of other databases; Flink has STRING",
+    ),
+    (
         "SELECT k AS user FROM t;",
         "SELECT k AS `user` FROM t;",
         "user is a reserved word, which takes backticks as a name",
@@ -50,6 +60,26 @@ PAIRS = [
         "a bare NULL in VALUES has no type",
     ),
 ]
+
+
+DDL = [
+    (
+        "id SERIAL PRIMARY KEY, n NUMBER(5, 2), `at` TIMESTAMPTZ DEFAULT now(), "
+        "o INT REFERENCES o (id) ON DELETE CASCADE",
+        "id INT PRIMARY KEY, n DECIMAL(5,2), `at` TIMESTAMP_LTZ(6), o INT",
+    ),
+    (
+        "id INT8 NOT NULL AUTO_INCREMENT, b VARCHAR(9) NOT NULL DEFAULT 'x', key STRING, UNIQUE (b), KEY ix (b), "
+        "CONSTRAINT fk FOREIGN KEY (b) REFERENCES o (c) ON UPDATE SET NULL, CHECK (id > (0))",
+        "id BIGINT NOT NULL, b VARCHAR(9) NOT NULL, key STRING",
+    ),
+    ("id INT CHECK (id > 0) NOT NULL, u UUID UNIQUE, d JSONB", "id INT NOT NULL, u STRING, d STRING"),
+]
+
+
+@pytest.mark.parametrize(("theirs", "flinks"), DDL)
+def test_the_ddl_of_a_database_is_written_as_flinks(theirs: str, flinks: str) -> None:
+    assert as_flink_wants(f"CREATE TABLE t ({theirs});") == f"CREATE TABLE t ({flinks});"
 
 
 @pytest.mark.parametrize(("refused", "wanted", "why"), PAIRS)

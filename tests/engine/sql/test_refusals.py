@@ -233,11 +233,11 @@ REFUSED = [
         "SELECT k FROM t WHERE EXISTS (SELECT MAX(w) FROM u WHERE u.k = t.k OFFSET 1)",
         "line 1, column 58: a sub-query with OFFSET cannot use columns of the outer query.",
     ),
-    ("SELECT k FROM t WHERE EXISTS (SELECT SUM(k) FROM u)", "line 1, column 38: aggregates.0: SUM(k) needs a number"),
-    ("SELECT k FROM t WHERE EXISTS (SELECT SUM(k) FROM u WHERE u.k = t.k)", "line 1, column 38: aggregates.0: SUM(k)"),
+    ("SELECT k FROM t WHERE EXISTS (SELECT SUM(k) FROM u)", "line 1, column 38: SUM(k) needs a number"),
+    ("SELECT k FROM t WHERE EXISTS (SELECT SUM(k) FROM u WHERE u.k = t.k)", "line 1, column 38: SUM(k)"),
     (
         "SELECT k FROM t WHERE EXISTS (SELECT SUM(k) FROM u WHERE u.k = t.k GROUP BY u.k)",
-        "line 1, column 38: aggregates.0: SUM(k)",
+        "line 1, column 38: SUM(k)",
     ),
     ("SELECT k FROM t WHERE EXISTS (SELECT SOUNDEX(k) FROM u)", "line 1, column 38: unknown function 'SOUNDEX'."),
     (

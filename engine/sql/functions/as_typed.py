@@ -1,0 +1,40 @@
+"""Messages about what was written for Spark, with the expressions as their users typed them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from sqlglot.errors import SqlglotError
+
+from engine.errors import shortened
+from engine.expressions.as_written import spark_tree
+from engine.expressions.parsing import SPARK
+from engine.sql.algebra import Expr
+from engine.sql.dialect import Flink
+
+_LENGTHS: Final = (80, 200)
+"""To which messages shorten expressions."""
+
+
+def as_typed(sentence: str, typed: Mapping[str, Expr]) -> str:
+    """A sentence with Flink SQL in place of Spark SQL. typed: by what was written, the expression."""
+    instead: dict[str, str] = {}
+    for written, expression in typed.items():
+        flink = expression.unnest().sql(dialect=Flink)
+        for spark in (written, _bare(written)):
+            instead[spark] = flink
+            instead |= {shortened(repr(spark), most): shortened(repr(flink), most) for most in _LENGTHS}
+    if not instead:
+        return sentence
+    longest = sorted(instead, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest)), lambda match: instead[match[0]], sentence)
+
+
+def _bare(written: str) -> str:
+    """An expression as the rules of types repeat it."""
+    try:
+        return spark_tree(written).unnest().sql(dialect=SPARK)
+    except SqlglotError:
+        return written
