@@ -114,6 +114,7 @@ class Deduplicate(RoutesLate, OwnTtl):
         "For the first row by event time. when_complete: emitted once, when the watermark has reached the "
         "row. at_once: emitted on arrival, and replaced if an earlier row arrives later.",
         default=FirstRow.WHEN_COMPLETE,
+        only=("first",),
     )
 
     @model_validator(mode="after")
