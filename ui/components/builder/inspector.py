@@ -32,6 +32,7 @@ from ui.builder.editing import (
 )
 from ui.builder.fixes import joined, operator_of
 from ui.builder.problems import is_to_do
+from ui.components.builder.bench import bench
 from ui.components.builder.schema_table import schema_table
 from ui.components.builder.stand_ins import table_elsewhere
 from ui.components.editor import editors
@@ -67,7 +68,7 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     if cls is Unread:
         show_complaints(tuple(problem.sentence for problem in verdict.of(node.id)), is_to_do=False)
         st.code(str(node.parameters.get("sql", "")), language="sql", wrap_lines=True)
-        st.caption("Correct it in the SQL of the pipeline.")
+        st.button("Correct it in the SQL", key=f"unread|{key}", icon=":material/edit:", on_click=_show_sql)
         return
     _connections(drafting, node, cls.ports)
     table_elsewhere(drafting, node)
@@ -165,6 +166,11 @@ def _time(form: FormContext, cls: type[Source]) -> None:
             with column:
                 draw_field(field, form)
     _more(form, [field for field in shared if field.is_rare], f"{form.drafting.key}|{form.node.id}|time")
+
+
+@guarded
+def _show_sql() -> None:
+    bench().open_drawer("SQL")
 
 
 def _name(drafting: Drafting, node: Node) -> None:

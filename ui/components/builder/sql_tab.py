@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,13 +42,15 @@ class _Trouble:
 class _Kept:
     """What the tab remembers: the script of one document, a rejected text, and the warnings about an accepted one.
 
-    readable: of a rejected text, the script without the statements that cannot be read.
+    readable: of a rejected text, the script without the statements that cannot be read. unread: of the document's text,
+    where and why statements cannot be read.
     """
 
     document: str = ""
     written: Written | None = None
     trouble: _Trouble | None = None
     readable: Script | None = None
+    unread: tuple[_Trouble, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -58,9 +61,9 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
     if kept.document != document:
         # The error of another document's text no longer applies.
         kept.document, kept.trouble, kept.readable = document, None, None
-        kept.written = _script(drafting.pipeline) if verdict.plan else None
-    elif kept.written is None and verdict.plan:
-        kept.written = _script(drafting.pipeline)
+        kept.written, kept.unread = None, ()
+    if kept.written is None and verdict.plan:
+        _write(kept, drafting.pipeline)
     text = kept.written.text if kept.written is not None else ""
     if not text and drafting.pipeline.nodes:
         st.caption("The SQL appears as soon as the pipeline is valid. A script pasted here replaces the pipeline.")
@@ -82,7 +85,8 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
     )
     trouble = kept.trouble
     tables = {name: known.schema for name, known in verdict.derived.items()}
-    wrong = list(wrong_at(trouble.text, trouble.line, trouble.column, trouble.sentence)) if trouble else []
+    troubles = (trouble,) if trouble else kept.unread
+    wrong = [mark for each in troubles for mark in wrong_at(each.text, each.line, each.column, each.sentence)]
     editors({key: Editing("flink", tables=tables, wrong=wrong)}, key=f"editor|{key}")
     if trouble is not None:
         st.error(as_sentence(trouble.sentence), icon=":material/error:")
@@ -118,6 +122,14 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
             )
 
 
+def _unread(pipeline: Pipeline, text: str) -> tuple[_Trouble, ...]:
+    """Where and why statements of a script cannot be read."""
+    if all(node.operator != Unread.operator for node in pipeline.nodes):
+        return ()
+    failures = script_of(text, TypeRules(), workspace.folder(), pipeline.name).failures
+    return tuple(_Trouble(text, each.sentence, *each.place) for each in failures)
+
+
 def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
     """Replace the pipeline by the text, or report where the text is wrong.
 
@@ -146,12 +158,11 @@ def _adopt(drafting: Drafting, kept: _Kept, script: Script) -> None:
     drafting.edit(grouped_like(placed_like(script.pipeline, before), before))
 
 
-def _script(pipeline: Pipeline) -> Written | None:
-    try:
-        return sql_of(pipeline, TypeRules(), workspace.folder())
-    except StudioError:
-        # The list of problems shows the error.
-        return None
+def _write(kept: _Kept, pipeline: Pipeline) -> None:
+    # The list of problems shows an error.
+    with suppress(StudioError):
+        kept.written = sql_of(pipeline, TypeRules(), workspace.folder())
+        kept.unread = _unread(pipeline, kept.written.text)
 
 
 def _fingerprint(pipeline: Pipeline) -> str:
