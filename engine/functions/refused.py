@@ -47,6 +47,31 @@ WITHOUT_PARENTHESES: Final = frozenset(
 )
 """The refused functions that are written like a column."""
 
+_OF_ONE_RECORD: Final = {
+    "is the moment at which the machine handles a record, and another run would have another. Use a column that holds "
+    "the time, such as an event time.": "PROCTIME",
+    "makes one JSON of several records, but an expression sees one at a time. Aggregate before, by ARRAY_AGG or "
+    "LISTAGG.": "JSON_ARRAYAGG JSON_OBJECTAGG",
+    "ranks a record among others, but an expression sees one at a time. Add the rank before, by an operator that ranks "
+    "rows.": "ROW_NUMBER RANK DENSE_RANK PERCENT_RANK CUME_DIST NTILE",
+    "reads another record, but an expression sees one at a time. Add its value before, by an OVER aggregate.": "LEAD",
+    "tells the sets of GROUPING SETS apart, which an expression has none of. Test the column: k IS NULL.": (
+        "GROUPING GROUPING_ID"
+    ),
+    "is about windows, and an expression sees one record at a time. Assign the windows before, and use their columns "
+    "window_start and window_end.": " ".join(
+        kind + part
+        for kind in ("TUMBLE", "HOP", "SESSION", "CUMULATE")
+        for part in ("", "_START", "_END", "_ROWTIME", "_PROCTIME")
+    ),
+    "is what the stream has reached, not a value of the record. Add it before, by an operator that gives the current "
+    "watermark.": "CURRENT_WATERMARK",
+    "is of a match, and an expression sees one record at a time. Use it in MATCH_RECOGNIZE.": "MATCH_ROWTIME",
+}
+
+OF_QUERIES: Final = {name: f"{name} {why}" for why, listed in _OF_ONE_RECORD.items() for name in listed.split()}
+"""The functions that a query has and an expression over one record has not: by name, as in REFUSED."""
+
 OF_TABLES: Final = frozenset(("ML_PREDICT", "ML_EVALUATE", "VECTOR_SEARCH"))
 """The refused functions in FROM."""
 

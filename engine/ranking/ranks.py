@@ -17,7 +17,7 @@ from typing import Any, Final
 from engine.contract.expiry import Ages
 from engine.contract.kernel import Entries, Kernel, Output
 from engine.contract.state_in_words import Description, Names, state_table
-from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.changelog import INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.row import Row, identity
 from engine.model.timeline import MAX_WATERMARK
 from engine.ranking.sort_keys import SortColumn, sort_key_of
@@ -152,14 +152,6 @@ class TopNKernel(Kernel):
                 self.replace(rows[place + 1], row, rank + place, out)
             else:
                 self.put(INSERT, row, rank + place, out)
-
-    def shift_up(self, rank: int, rows: Sequence[Row], out: Output) -> None:
-        """A row was removed at or above `rank`. rows: the one formerly at `rank`, then those now there and below."""
-        for place, row in enumerate(rows[: self.end - rank + 1]):
-            if place + 1 < len(rows):
-                self.replace(row, rows[place + 1], rank + place, out)
-            else:
-                self.put(DELETE, row, rank + place, out)
 
 
 def rows_by_rank(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.contract.derived import Derived
 from engine.contract.scan import Scan
@@ -31,8 +31,6 @@ from engine.reading.typed.typed_rows import RowTypes
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_FILE_BITS: Final = 40
 
 
 class Parquet(RowFile):

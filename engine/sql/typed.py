@@ -21,6 +21,7 @@ from engine.errors import ExpressionError, StudioError
 from engine.expressions.allowed import TOO_DEEP
 from engine.expressions.coercion import is_interval
 from engine.functions import FUNCTIONS
+from engine.functions.refused import OF_QUERIES
 from engine.joins.sides import seen
 from engine.model.pipeline import Node
 from engine.model.schema import Schema
@@ -92,10 +93,9 @@ def _spark_of(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[st
     tree = _expression(text)
     scope = Scope.of(Scan(Table(Node(id="input", operator=""), schema.names, rows=rows_in(schema))), None)
     names = {name: name for name in schema.names}
-    if not variables and (call := next(filter(_aggregates, tree.find_all(exp.Anonymous)), None)) is not None:
-        message = f"{call.name}() is about several records, but an expression sees one at a time. Aggregate before."
-        raise SqlRejected(message, call)
-    if variables:
+    if not variables:
+        _require_one_record(tree)
+    else:
         return OfMatches(schema, names, variables, analyzer, "").whole(bound(tree, scope, variables))
     writer = Writer(names, lambda part: analyzer.type_of(part, schema, "", ""), schema)
     written = writer.write(scope.bind(tree))
@@ -104,8 +104,15 @@ def _spark_of(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[st
     return as_text(writer, written) if is_length else written
 
 
-def _aggregates(call: exp.Anonymous) -> bool:
-    return call.name.upper() in functions() and call.name.upper() not in FUNCTIONS
+def _require_one_record(tree: Expr) -> None:
+    """Raises SqlRejected for a function that only a query has."""
+    for call in tree.find_all(exp.Anonymous):
+        name = call.name.upper()
+        if name in OF_QUERIES:
+            raise SqlRejected(OF_QUERIES[name], call)
+        if name in functions() and name not in FUNCTIONS:
+            message = f"{call.name}() is about several records, but an expression sees one at a time. Aggregate before."
+            raise SqlRejected(message, call)
 
 
 def _expression(text: str) -> Expr:

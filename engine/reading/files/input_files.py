@@ -62,11 +62,6 @@ class InputFile:
         """When the object at a URI was written; 0 for other files, which workers may read from a copy."""
         return self.modified_ns if is_uri(self.path) else 0
 
-    @property
-    def spark_path(self) -> str:
-        """The path for Spark's readers, which interpret every path as a glob."""
-        return "".join(f"\\{char}" if char in "\\*?[]{},^" else char for char in self.place)
-
     def open(self) -> IO[bytes]:
         """The raw bytes, as a seekable stream. Raises OSError."""
         stored = StoredFile(self.path, self.size, self.modified_ns)

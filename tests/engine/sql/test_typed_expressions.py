@@ -7,6 +7,7 @@ VALUES, CONDITIONS       the texts: where Flink SQL and Spark SQL differ, among 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,11 @@ from engine.contract.parameters import Parameters, marks_of
 from engine.errors import ExpressionError, StudioError
 from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Edge, Node, Pipeline
+from engine.model.schema import Column, Schema
+from engine.model.types import BIGINT, STRING, TIMESTAMP_NTZ
 from engine.planner import check
 from engine.registry import operators, sources
+from engine.sql.typed import spark_of
 from tests.engine.script.scripts import exported, read
 from tests.golden.trace import run_locally
 
@@ -213,6 +217,30 @@ def test_what_one_operator_cannot_compute_is_refused_in_its_form(name: str, text
     (problem,) = found.problems
     assert isinstance(problem, ExpressionError)
     assert problem.expression == text
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("SUM(a)", "Aggregate before"),
+        ("1 + COUNT(*)", "Aggregate before"),
+        ("JSON_OBJECTAGG(KEY s VALUE a)", "Aggregate before"),
+        ("ROW_NUMBER()", "Add the rank before"),
+        ("LEAD(a)", "by an OVER aggregate"),
+        ("GROUPING_ID(a)", "k IS NULL"),
+        ("TUMBLE_START(ts, INTERVAL '1' MINUTE)", "window_start"),
+        ("SESSION_ROWTIME(ts, INTERVAL '1' MINUTE)", "window_start"),
+        ("CURRENT_WATERMARK(ts)", "Add it before"),
+        ("MATCH_ROWTIME()", "in MATCH_RECOGNIZE"),
+        ("PROCTIME()", "Use a column that holds the time"),
+        ("a > 1 AND CURRENT_TIMESTAMP > ts", "Use a column that holds the time"),
+        ("NOW()", "Use a column that holds the time"),
+    ],
+)
+def test_what_only_a_query_has_is_refused_with_what_to_do(text: str, advice: str) -> None:
+    columns = Schema((Column("a", BIGINT), Column("s", STRING), Column("ts", TIMESTAMP_NTZ)))
+    with pytest.raises(ExpressionError, match=re.escape(advice)):
+        spark_of(text, columns, TypeRules())
 
 
 @pytest.mark.parametrize(("name", "text"), tuple(_cases()))
