@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import held, node, open_example, run, run_button, tab, typed, write_rows
-from tests.browser.conftest import wait_until_settled
+from tests.browser.canvas_page import at_rest, held, node, open_example, run, run_button, tab, typed, write_rows
+from tests.browser.conftest import press, wait_until_settled
 
 STARTS_MS = 60_000
 
@@ -74,3 +74,20 @@ def test_rows_that_are_entered_for_a_table_of_elsewhere_run_and_stand_in_its_scr
     wait_until_settled(page)
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("It has none yet.").first).to_be_visible(timeout=STARTS_MS)
+
+
+def test_what_cannot_be_read_of_a_script_is_marked_in_its_text(page: Page) -> None:
+    script = (
+        "CREATE TABLE seen (id INT);\nINSERT INTO seen VALUES (1);\nCREATE VIEW wrong AS SELECT nobody FROM seen;\n"
+    )
+    press(page, "Paste SQL or rows")
+    page.get_by_label("Flink SQL, or rows with the column names").fill(script)
+    page.get_by_role("button", name="Create a pipeline").click()
+    page.wait_for_url("**/build?**", timeout=STARTS_MS)
+    at_rest(page)
+    node(page, "wrong").click()
+    page.get_by_role("button", name="Correct it in the SQL").click()
+    expect(page.locator(".cm-lintRange-error")).to_have_text("nobody", timeout=STARTS_MS)
+    replace(page, "nobody", "id")
+    expect(page.locator(".cm-lintRange-error")).to_have_count(0)
+    expect(run_button(page)).to_be_enabled()
