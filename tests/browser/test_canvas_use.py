@@ -108,13 +108,14 @@ def test_a_key_keeps_its_name_when_another_input_has_it_with_another_type(open_p
     expect(chosen).to_contain_text("id · BIGINT")
     page.get_by_role("combobox", name="Input", exact=True).click()
     page.get_by_role("option", name="people", exact=True).click()
+    # For a moment, the field of the other input is there, too.
+    expect(chosen.filter(has_text="id · BIGINT")).to_have_count(0)
     expect(chosen).to_contain_text("id · STRING")
     settled(page)
     node(page, "people").click()
     settled(page)
     node(page, "latest").click()
     expect(chosen).to_contain_text("id · STRING")
-    expect(chosen).not_to_contain_text("BIGINT")
 
 
 def test_a_file_that_is_dropped_in_a_form_gets_a_name_types_and_an_event_time(

@@ -42,7 +42,7 @@ def test_a_changelog_as_csv_has_no_formula_in_any_type(store: Store, tmp_path: P
     run_id = recorded(store, tmp_path, plan(texts), Epoch(records={"texts": rows}))
     of_program, of_command = tmp_path / "texts.csv", tmp_path / "command.csv"
     store.changelog.export(run_id, "texts", of_program)
-    export(Namespace(run=run_id, file=of_command, edge="texts", as_of=None, format="csv"), store)
+    export(Namespace(run=run_id, file=str(of_command), edge="texts", as_of=None, format="csv", partition_by=""), store)
     for path in (of_program, of_command):
         read = list(csv.reader(io.StringIO(path.read_bytes().decode(), newline="")))
         assert [row[3:] for row in read] == [["t", "b", "n"], ["'\n=1", "'=1", "-5"], ["a\r=1", "x", "1"]]

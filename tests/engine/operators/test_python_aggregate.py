@@ -56,7 +56,7 @@ def test_its_result_is_a_column_of_the_type_that_its_code_says() -> None:
 
 
 def test_a_name_that_neither_its_code_nor_flink_has_is_told_with_those_that_there_are() -> None:
-    with pytest.raises(PipelineError, match=r"unknown function 'Totals'. Available: Total, COUNT, SUM, ") as caught:
+    with pytest.raises(PipelineError, match=r"'Totals'. Did you mean Total\? Available: Total, COUNT, SUM, ") as caught:
         planned(aggregates=[{**CALL, "function": "Totals"}])
     assert caught.value.field == "aggregates.0.function"
 

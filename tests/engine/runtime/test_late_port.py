@@ -114,7 +114,12 @@ def test_the_plan_shows_the_second_output() -> None:
 @pytest.mark.parametrize(
     ("given", "operator", "parameters", "error", "sentence"),
     [
-        (source(), *TUMBLE, PipelineError, "edge from w: unknown output 'later'. Available: out, late."),
+        (
+            source(),
+            *TUMBLE,
+            PipelineError,
+            r"unknown output 'later'. Did you mean late\? Available: out, late.",
+        ),
         (
             source(changelog=True, rows=[]),
             *TUMBLE,

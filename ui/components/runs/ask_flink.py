@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -86,7 +87,11 @@ def _draw(asked: Asked) -> None:
             ours, theirs = st.columns(2)
             for column, title, plan in ((ours, "Changelog Studio", asked.plans[0]), (theirs, "Flink", asked.plans[1])):
                 column.caption(title)
-                column.code(plan, language=None, height=320)
+                # It may scroll in both directions, which keys have to reach.
+                column.html(
+                    f'<pre tabindex="0" role="region" aria-label="Plan of {title}" '
+                    f'style="max-height:20rem;overflow:auto;font-size:.85rem">{escape(plan)}</pre>'
+                )
 
 
 def sides_table(asked: Asked) -> Table:

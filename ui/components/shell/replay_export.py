@@ -39,9 +39,11 @@ def replay_export(view: View, *, chooses: bool) -> None:
         with st.container(horizontal=True, gap="small"):
             first = int(st.number_input("Replay from event", low, high, first, key=f"{key}-first"))
             last = int(st.number_input("to event", low, high, last, key=f"{key}-last"))
+    # The file is made later, when nothing knows which story is open.
+    told = told_story()
 
     def make() -> str:
-        story = told_story() or story_of_run(store, run)
+        story = told or story_of_run(store, run)
         if story is not None and not story.steps:
             story = None
         return replay_as_html(store, run, EventRange(first, max(first, last)), story)
