@@ -9,7 +9,7 @@ late_rule      when a record is too late for it, and the consequences
 meaning        why it emitted a record, in words
 alternatives   operators with the same result for inputs that it does not accept
 preparations   operators that make such an input acceptable
-epoch_writer   where a sink writes, in a live run
+epoch_writer   where a sink writes, in a live run; check_place: whether it can
 flink_sql      the same in Flink SQL
 """
 
@@ -218,6 +218,9 @@ class Operator(Parameters):
     def epoch_writer(self, context: StepContext, run: str, folder: Path) -> EpochWriter | None:
         """What writes a sink's records of a live run to a place outside. run: its unique name. Raises TargetError."""
         return None
+
+    def check_place(self, context: StepContext, folder: Path) -> None:
+        """Raise StudioError if a sink cannot write where it is told to, as far as this is known without connecting."""
 
     def meaning(self, emission: Emission) -> Meaning:
         """Why the operator emitted a record. The default is for operators that process single records."""

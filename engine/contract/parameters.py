@@ -68,6 +68,8 @@ class Marks(TypedDict, total=False):
     """What no choice of a column means; by default, none."""
     start: Any
     """The value in the form of a new node, if it is not the default."""
+    beside: bool
+    """In one row with the field before it."""
     hidden: bool
     """Not in the form."""
     last: bool

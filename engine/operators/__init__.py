@@ -29,7 +29,7 @@ then adds a second output, to which the runtime routes late records. An operator
 - code of the pipeline's author: `foreign_code` returns it. The node does not run until a user has allowed it
 - mini-batch: `needs_each_watermark`, if Flink passes watermarks on with each record instead of in steps
 - pages that explain a run: `meaning` (why a record was emitted) and `origins` (the input records that it comes from)
-- a place outside that a live run writes to: `epoch_writer` (`engine.contract.target`), for sinks
+- a place outside that a live run writes to: `epoch_writer`, `check_place` (`engine.contract.target`), for sinks
 - problems in the builder: `alternatives` with the same result if this operator is refused; `preparations` that can be
 put before an input; `caution` about valid parameters that are seldom meant; `variables` and `without_variables` if
 expressions use several rows

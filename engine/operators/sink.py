@@ -59,20 +59,15 @@ class Sink(Operator):
     )
     keys: Columns = parameter(
         "Key columns",
-        "For an upsert sink: the columns that identify a row. Empty: the upsert key of its input.",
+        "The columns that identify a row. Empty: the upsert key of its input.",
         default=(),
+        only=("upsert",),
     )
     write_to: WriteTo = parameter(
         "Write to",
         "A place outside of the studio to which live runs write as they go, each epoch once. All other runs, previews "
         "and comparisons write nothing there.",
         default=WriteTo.NOTHING,
-    )
-    writes: bool = parameter(
-        "Live runs write there",
-        "While this is off, nothing is written: it is off for tables of a script.",
-        default=False,
-        only=("parquet", "postgres"),
     )
     folder: str = parameter(
         "Folder",
@@ -88,9 +83,9 @@ class Sink(Operator):
         only=("parquet",),
     )
     host: str = parameter("Host", "The name or address of the server.", default="localhost", only=_POSTGRES)
-    port: int = parameter("Port", default=5432, ge=1, le=65_535, only=_POSTGRES)
+    port: int = parameter("Port", default=5432, ge=1, le=65_535, only=_POSTGRES, beside=True)
     database: str = parameter("Database", default="", only=_POSTGRES)
-    schema_name: str = parameter("Schema", "The schema of the table.", default="public", only=_POSTGRES)
+    schema_name: str = parameter("Schema", "The schema of the table.", default="public", only=_POSTGRES, beside=True)
     table_name: str = parameter(
         "Table",
         "It is created if it is missing. A run needs an empty one, except for rows that are only added.",
@@ -103,6 +98,13 @@ class Sink(Operator):
         "The name of an environment variable that holds it: ${env:DATABASE_PASSWORD}.",
         default="",
         only=_POSTGRES,
+        beside=True,
+    )
+    writes: bool = parameter(
+        "Live runs write there",
+        "While this is off, nothing is written: it is off for tables of a script.",
+        default=False,
+        only=("parquet", "postgres"),
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
@@ -221,6 +223,11 @@ class Sink(Operator):
         if not self.writes or (target := self._target) is None:
             return None
         return target.writer(self._writing(context.node, context.inputs[0].derived, run, folder))
+
+    def check_place(self, context: StepContext, folder: Path) -> None:
+        """Of its target, if that is switched on."""
+        if self.writes and (target := self._target) is not None:
+            target.require(self._writing(context.node, context.inputs[0].derived, "", folder))
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The SELECT whose rows are inserted into the sink's table."""

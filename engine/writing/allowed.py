@@ -29,8 +29,10 @@ def require_folder(place: Path | str, node: str, environ: Mapping[str, str] = os
 
 
 def require_server(host: str, port: int, node: str, field: str, environ: Mapping[str, str] = os.environ) -> None:
-    """Raise PipelineError for a server that may not be written to."""
-    if FOLDERS in environ and not may_be_contacted(host, port, {ADDRESSES: environ.get(TARGETS, "")}):
+    """Raise PipelineError for a server that may not be written to. One that is listed need not be a source's, too."""
+    if may_be_contacted(host, port, {ADDRESSES: environ.get(TARGETS, "")}):
+        return
+    if FOLDERS in environ or not may_be_contacted(host, port, environ):
         raise PipelineError(_refused(field, f"{host}:{port}"), node, field)
 
 

@@ -10,6 +10,7 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -20,6 +21,8 @@ from engine.reading.files.buckets import BucketAway, is_bucket, told, without_se
 from engine.reading.files.storage import file_system
 
 _PART: Final = ".part"
+_NO_RIGHT: Final = "the user of the studio may not write there. Allow it, or choose another folder"
+_IS_FILE: Final = "a part of this path is a file. Choose another folder"
 
 
 class Folder:
@@ -56,7 +59,7 @@ class Folder:
         """The files below one of its folders, relative to it; none if there is no such folder."""
         from pyarrow.fs import FileSelector, FileType
 
-        place = self._place(folder)
+        place = self._place(folder).rstrip("/")
         with self._said():
             # Not every store has folders that a listing could tell.
             found = self._system.get_file_info(FileSelector(place, recursive=True, allow_not_found=True))
@@ -103,12 +106,30 @@ class Folder:
             case errno.ENOSPC | errno.EDQUOT:
                 reason = "there is no room left. Make room there, and resume the run"
             case errno.EACCES | errno.EPERM | errno.EROFS:
-                reason = "the user of the studio may not write there. Allow it, or choose another folder"
+                reason = _NO_RIGHT
             case errno.ENOTDIR | errno.EEXIST:
-                reason = "a part of this path is a file. Choose another folder"
+                reason = _IS_FILE
             case _:
                 reason = str(_without_system(error)).strip().rstrip(".")[:300]
-        return f"cannot write into {self.shown}: {reason}."
+        return _not_into(self.shown, reason)
+
+
+def require_writable(folder: Path, node: str) -> None:
+    """Raise TargetError for a folder of this machine that cannot be made, or may not be written to. Makes none."""
+    try:
+        there = next(each for each in (folder, *folder.parents) if each.exists())
+        reason = _IS_FILE if not there.is_dir() else "" if os.access(there, os.W_OK | os.X_OK) else _NO_RIGHT
+    except PermissionError:
+        reason = _NO_RIGHT
+    except (OSError, ValueError) as error:
+        reason = str(_without_system(error)).strip().rstrip(".")
+    if reason:
+        message = f"folder: {_not_into(str(folder), reason)}"
+        raise TargetError(message, node, "folder")
+
+
+def _not_into(place: str, reason: str) -> str:
+    return f"cannot write into {place}: {reason}."
 
 
 def _without_system(error: Any) -> Any:

@@ -88,7 +88,7 @@ class PostgresWriter:
     def __init__(self, writing: Writing, address: Address) -> None:
         self._writing, self._address = writing, address
         try:
-            self._password = address.secret(writing.node)
+            self._password = address.looked_up(writing.node)
         except SourceError as error:
             raise TargetError(error.sentence, writing.node, error.field) from error
         self._connection: Connection[Any] | None = None

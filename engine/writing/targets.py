@@ -14,9 +14,10 @@ from engine.contract.target import EpochWriter, SinkMode, Writing
 from engine.errors import PipelineError
 from engine.model.types import BOOLEAN, DATE, INTEGERS, STRING
 from engine.reading.files.storage import is_uri
-from engine.reading.servers.address import Address
+from engine.reading.servers.address import Address, require_host
 from engine.reading.servers.secrets import is_named
 from engine.writing.allowed import require_folder, require_server
+from engine.writing.folders import require_writable
 
 
 class WriteTo(Enum):
@@ -33,8 +34,11 @@ class Target(Protocol):
     def check(self, writing: Writing) -> None:
         """Raise PipelineError for parameters that are missing or do not fit the sink."""
 
+    def require(self, writing: Writing) -> None:
+        """Raise StudioError for a place that cannot be written to, as far as this is known without connecting."""
+
     def writer(self, writing: Writing) -> EpochWriter:
-        """What writes there. Raises TargetError."""
+        """What writes there. Raises StudioError."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +72,18 @@ class ParquetFolder:
             message = "partition_by: no column is left for the files. Choose fewer."
             raise PipelineError(message, node, "partition_by")
 
+    def require(self, writing: Writing) -> None:
+        """A place that is allowed; of this machine, a folder, or where one can be made."""
+        place = self._place(writing.folder)
+        require_folder(place, writing.node)
+        if isinstance(place, Path):
+            require_writable(place, writing.node)
+
     def writer(self, writing: Writing) -> EpochWriter:
         """Of Parquet."""
         from engine.writing.parquet import ParquetWriter
 
-        require_folder(self._place(writing.folder), writing.node)
+        self.require(writing)
         return ParquetWriter(writing, str(self._place(writing.folder)), self.partition_by)
 
     def _place(self, base: Path) -> Path | str:
@@ -107,9 +118,14 @@ class PostgresTable:
             raise PipelineError(message, writing.node, "password")
         check_types(writing)
 
+    def require(self, writing: Writing) -> None:
+        """A host that is one and that is allowed."""
+        require_host(self.address.host, writing.node)
+        require_server(self.address.host, self.address.port, writing.node, "host")
+
     def writer(self, writing: Writing) -> EpochWriter:
         """Of PostgreSQL."""
         from engine.writing.postgres import PostgresWriter
 
-        require_server(self.address.host, self.address.port, writing.node, "host")
+        self.require(writing)
         return PostgresWriter(writing, self.address)

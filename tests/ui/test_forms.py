@@ -21,6 +21,7 @@ from engine.model.schema import Column, Schema, TimeUnit
 from engine.model.type_texts import spark_type
 from engine.model.types import BIGINT, STRING, Type
 from engine.registry import operators, sources
+from tests.engine.planning import pipeline_of
 from ui.builder.checking import checked
 from ui.builder.editing import add_node, operator_class, set_parameter
 from ui.builder.fixes import suggested_for
@@ -232,3 +233,18 @@ def test_a_new_node_says_in_plain_words_what_to_choose(name: str) -> None:
             sentence = explained(pipeline, problem)
             assert not RAW.search(QUOTED.sub("", sentence)), f"{when}: {sentence}"
             assert sentence.endswith("."), f"{when}: {sentence}"
+
+
+def test_a_sink_that_cannot_write_where_it_is_told_to_says_so_at_the_field(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    def problems(**sink: object) -> list[tuple[str, str]]:
+        given = {"write_to": "parquet", "folder": str(tmp_path / "file"), **sink}
+        verdict = checked(pipeline_of("numbers -> out", numbers=("generator", {"rows": None}), out=("sink", given)))
+        return [(each.node, each.field) for each in verdict.problems]
+
+    assert problems(writes=True) == [("out", "folder")]
+    assert problems(writes=True, folder=str(tmp_path / "new")) == []
+    server = {"write_to": "postgres", "mode": "append", "database": "d", "table_name": "t", "user": "u"}
+    assert problems(writes=True, **server, host="a..b") == [("out", "host")]
+    assert problems(writes=False) == []

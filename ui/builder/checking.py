@@ -28,7 +28,7 @@ def checked(pipeline: Pipeline) -> Check:
     """The check of a document. It needs no Spark, and an unexpected error becomes a problem on the canvas."""
     try:
         result = check(pipeline, TypeRules(), workspace.folder())
-        return replace(result, problems=(*result.problems, *_not_allowed(result)))
+        return replace(result, problems=(*result.problems, *_not_allowed(result), *_cannot_write(result)))
     except Exception:
         LOG.exception("a document could not be checked")
         message = "this pipeline cannot be checked; the details are in the app's log. Undo the last change, or go on."
@@ -40,6 +40,17 @@ def _not_allowed(verdict: Check) -> Iterator[CodeNotAllowed]:
     for node in verdict.plan.nodes if verdict.plan is not None else ():
         if isinstance(node.operator, Operator) and not is_allowed(node.operator.foreign_code):
             yield CodeNotAllowed(node.id)
+
+
+def _cannot_write(verdict: Check) -> Iterator[StudioError]:
+    """A problem for each sink that could not write where it is told to: a live run would tell it when it begins."""
+    plan = verdict.plan
+    for node in plan.nodes if plan is not None else ():
+        if plan is not None and isinstance(node.operator, Operator):
+            try:
+                node.operator.check_place(plan.context(node), workspace.folder())
+            except StudioError as error:
+                yield error
 
 
 def blocking(verdict: Check) -> tuple[StudioError, ...]:

@@ -47,7 +47,7 @@ class Field:
     only: the field applies if one of these is chosen in the field of the same model that offers them; empty: always.
     unless: the field does not apply if this other field is set. start: the initial value in a new node, if not the
     default. nothing: what no choice of a column means. adds_functions: the functions of the node's code are choices
-    too.
+    too. is_beside: drawn in one row with the field before it.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Field:
     start: Any = None
     nothing: str = "none"
     adds_functions: bool = False
+    is_beside: bool = False
 
 
 @cache
@@ -115,6 +116,7 @@ def _field(name: str, info: FieldInfo) -> Field:
         start=extra.get("start"),
         nothing=str(extra.get("nothing", "none")),
         adds_functions=bool(extra.get("functions")),
+        is_beside=bool(extra.get("beside")),
     )
 
 

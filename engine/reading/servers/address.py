@@ -28,9 +28,7 @@ class Address:
 
     def check(self, node: str) -> None:
         """Raise SourceError for a host that is no host name, or that a shared studio may not contact."""
-        if not is_host(self.host):
-            message = f"host: {shortened(self.host, 80)!r} is not a host name. Correct it."
-            raise SourceError(message, node, "host")
+        require_host(self.host, node)
         if not may_be_contacted(self.host, self.port):
             message = f"host: {not_listed(f'{self.host}:{self.port}')}"
             raise SourceError(message, node, "host")
@@ -38,6 +36,10 @@ class Address:
     def secret(self, node: str) -> str:
         """The password itself, for a server that may be contacted. Raises SourceError."""
         self.check(node)
+        return self.looked_up(node)
+
+    def looked_up(self, node: str) -> str:
+        """The password itself, for a server that the caller has checked. Raises SourceError."""
         try:
             return resolved(self.password, "password")
         except NotSet as error:
@@ -48,3 +50,10 @@ class Address:
     def table_name(self) -> str:
         """The table with its schema, for users."""
         return f"{self.schema}.{self.table}" if self.schema else self.table
+
+
+def require_host(host: str, node: str) -> None:
+    """Raise SourceError for a host that is no host name."""
+    if not is_host(host):
+        message = f"host: {shortened(host, 80)!r} is not a host name. Correct it."
+        raise SourceError(message, node, "host")

@@ -211,3 +211,21 @@ def test_a_shared_studio_writes_to_named_places_only(tmp_path: Path, monkeypatch
     ParquetFolder("out", ()).writer(sink)
     with pytest.raises(PipelineError, match="none of the places"):
         ParquetFolder("out/../other", ()).writer(sink)
+
+
+def test_the_files_of_a_folder_and_of_one_in_it_have_their_whole_names(tmp_path: Path) -> None:
+    folder = Folder(str(tmp_path), "out")
+    folder.put("a.json", b"")
+    folder.put("deep/b.json", b"")
+    assert folder.names("") == ["a.json", "deep/b.json"]
+    assert folder.names("deep") == ["b.json"]
+    assert folder.names("none") == []
+
+
+@pytest.mark.parametrize("place", ["file", "file/deeper/out"])
+def test_a_folder_that_cannot_be_made_is_told_without_making_one(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TargetError, match="folder: cannot write into .*: a part of this path is a file"):
+        ParquetFolder(place, ()).require(writing(tmp_path, CHANGELOG))
+    ParquetFolder("some/deep/folder", ()).require(writing(tmp_path, CHANGELOG))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

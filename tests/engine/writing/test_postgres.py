@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from engine.contract.frames import changelog_schema
 from engine.contract.target import SinkMode, Unreachable, Writing
-from engine.errors import PipelineError, TargetError
+from engine.errors import PipelineError, SourceError, TargetError
 from engine.model import types as t
 from engine.model.schema import Column, Schema
 from engine.model.types import Type
@@ -198,7 +199,17 @@ def test_parameters_that_do_not_fit_are_refused(running: Server, monkeypatch: py
     monkeypatch.setenv("CHANGELOG_STUDIO_FOLDERS", "/srv")
     monkeypatch.setenv(TARGETS, "db.example.com:5432")
     with pytest.raises(PipelineError, match="none of the places"):
-        PostgresTable(address(running)).writer(writing(Path(), APPEND))
+        PostgresTable(address(running)).require(writing(Path(), APPEND))
+    # A target is in one list, whatever sources may read.
+    monkeypatch.setenv("CHANGELOG_STUDIO_ADDRESSES", "db.example.com")
+    monkeypatch.setenv(TARGETS, f"127.0.0.1:{running.port}")
+    PostgresTable(address(running)).writer(writing(Path(), APPEND))
+    monkeypatch.delenv("CHANGELOG_STUDIO_FOLDERS")
+    monkeypatch.delenv(TARGETS)
+    with pytest.raises(PipelineError, match="none of the places"):
+        PostgresTable(address(running)).require(writing(Path(), APPEND))
+    with pytest.raises(SourceError, match="is not a host name"):
+        PostgresTable(replace(address(running), host="a..b")).require(writing(Path(), APPEND))
 
 
 def test_texts_come_as_they_are(empty: Server) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 import streamlit as st
+from pydantic import BaseModel
 
 from engine.contract.operator import OUT
 from engine.contract.source import Source
@@ -79,16 +81,12 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
     applicable = [field for field in own if _applies(field, own, form)]
     # Fields that most users never need are folded away.
     shown = [field for field in applicable if not _is_rare(field, form)]
-    if len(shown) > _FOLD_ABOVE:
+    if len(_rows(shown)) > _FOLD_ABOVE:
         shown = [field for at, field in enumerate(shown) if at < _SHOWN or field.is_required]
-    for field in shown:
-        if field.name == "columns" and issubclass(cls, ServedSource):
-            served_columns(form, cls.asks_for_columns)
-        if field.name == "types" and issubclass(cls, FileSource) and is_web(str(node.parameters.get("path", ""))):
-            served_columns(form, "Take the columns of the file")
-        draw_field(field, form)
-        if field.name == "path" and issubclass(cls, PostedSource):
-            posting(form, str(node.parameters.get("path", "")))
+    for row in _rows(shown):
+        for field, place in zip(row, st.columns(len(row)) if len(row) > 1 else [None], strict=True):
+            with place or nullcontext():
+                _own_field(field, form, cls)
     _more(form, [field for field in applicable if field not in shown], key)
     if issubclass(cls, Source):
         _time(form, cls)
@@ -100,6 +98,29 @@ def node_inspector(drafting: Drafting, node: Node, verdict: Check) -> None:
         if operator is not None and operator.caution:
             st.warning(as_sentence(operator.caution), icon=":material/warning:")
     editors(form.editing, key=f"editors|{key}")
+
+
+def _rows(fields: Sequence[Field]) -> list[list[Field]]:
+    """The fields by the row in which they are drawn."""
+    rows: list[list[Field]] = []
+    for field in fields:
+        if field.is_beside and rows:
+            rows[-1].append(field)
+        else:
+            rows.append([field])
+    return rows
+
+
+def _own_field(field: Field, form: FormContext, cls: type[BaseModel]) -> None:
+    """Draw a field that not all sources have, and what belongs beside it."""
+    path = str(form.node.parameters.get("path", ""))
+    if field.name == "columns" and issubclass(cls, ServedSource):
+        served_columns(form, cls.asks_for_columns)
+    if field.name == "types" and issubclass(cls, FileSource) and is_web(path):
+        served_columns(form, "Take the columns of the file")
+    draw_field(field, form)
+    if field.name == "path" and issubclass(cls, PostedSource):
+        posting(form, path)
 
 
 def _applies(field: Field, fields: Sequence[Field], form: FormContext) -> bool:
