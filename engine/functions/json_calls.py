@@ -16,7 +16,7 @@ from sqlglot import exp
 from engine.functions.function import BadCall, Writing, given, text
 from engine.functions.rows import struct
 from engine.model.type_texts import type_from
-from engine.model.types import BOOLEAN, STRING, Array, Map, Row, Type, quote
+from engine.model.types import BOOLEAN, STRING, Array, Map, Row, Timestamp, Type, quote
 
 # A character above U+FFFF is written as its code point and its low surrogate, as in Flink.
 _HEX: Final = "lower(hex(ascii(c)))"
@@ -30,6 +30,14 @@ QUOTE: Final = (
 )
 UNQUOTE: Final = (
     """coalesce(CASE WHEN {0} LIKE '"%"' THEN try_variant_get(try_parse_json({0}), '$', 'string') END, {0})"""
+)
+_DIGITS: Final = """yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS"""
+_MOMENT: Final = (
+    """regexp_replace(regexp_extract(to_json(struct({0} AS v), map('timestampFormat', '"""
+    + _DIGITS
+    + """XXX', 'timestampNTZFormat', '"""
+    + _DIGITS
+    + """')), '^."v":"(.*)".$', 1), '[.]?0+(Z?)$', '$1')"""
 )
 _KNOWN: Final = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 _ENDS: Final = "a JSON function found nothing that fits, and ERROR ON EMPTY or ON ERROR ends the run"
@@ -181,9 +189,7 @@ def _member(writer: Writing, value: exp.Expr) -> str:
 
 
 def _json_text(writer: Writing, value: str) -> str:
-    type_ = writer.type_of(value)
-    if type_.has_row or type_.has_map:
-        value = _in_order_of_names(value, type_)
+    value = _as_flinks(value, writer.type_of(value))
     return f"regexp_extract(to_json(struct({value} AS v), map('ignoreNullFields', 'false')), '^.\"v\":(.*).$', 1)"
 
 
@@ -229,17 +235,20 @@ def _clauses(call: exp.Anonymous) -> dict[str, exp.Expr]:
     return {each.this.name: each.expression for each in call.expressions if isinstance(each, exp.Kwarg)}
 
 
-def _in_order_of_names(value: str, type_: Type, depth: int = 0) -> str:
-    """A value with the fields of rows and the keys of maps sorted by name, as in Flink's JSON."""
+def _as_flinks(value: str, type_: Type, depth: int = 0) -> str:
+    """A value as in Flink's JSON: fields of rows and keys of maps sorted by name, moments with the digits they need."""
     item = f"o{depth}"
+    if isinstance(type_, Timestamp):
+        # Also in another time zone an instant is written in UTC.
+        return f"CASE WHEN {value} IS NOT NULL THEN {_MOMENT.format(value)} END"
     if isinstance(type_, Row):
         fields = sorted(type_.fields, key=lambda known: known[0])
-        parts = ((name, _in_order_of_names(f"({value}).{quote(name)}", inner, depth)) for name, inner in fields)
+        parts = ((name, _as_flinks(f"({value}).{quote(name)}", inner, depth)) for name, inner in fields)
         return f"CASE WHEN {value} IS NOT NULL THEN {struct(parts)} END"
-    if isinstance(type_, Array) and (type_.has_row or type_.has_map):
-        return f"transform({value}, {item} -> {_in_order_of_names(item, type_.element, depth + 1)})"
+    if isinstance(type_, Array) and (each := _as_flinks(item, type_.element, depth + 1)) != item:
+        return f"transform({value}, {item} -> {each})"
     if isinstance(type_, Map):
         keys = f"array_sort(map_keys({value}))"
-        inner = _in_order_of_names(f"element_at({value}, {item})", type_.value, depth + 1)
+        inner = _as_flinks(f"element_at({value}, {item})", type_.value, depth + 1)
         return f"map_from_arrays({keys}, transform({keys}, {item} -> {inner}))"
     return value
