@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 import engine
 import tests
-from engine.contract.columnar_kernel import Layout, TimedKernel
+from engine.contract.columnar_kernel import Layout, OfKinds, TimedKernel
 from engine.contract.frames import (
     ENDS,
     KIND,
@@ -38,7 +38,7 @@ from engine.model.schema import Column, Schema
 from engine.model.type_texts import spark_type
 from engine.runtime.arrivals.clocks import Clock, RecordedClock, Rises, SourceLine
 from engine.runtime.edges.edge_files import RECORDS, EdgeFiles
-from engine.runtime.keyed.account import HELD
+from engine.runtime.keyed.account import HELD, Points
 from engine.runtime.keyed.chunks import ColumnarTask
 from engine.runtime.keyed.inputs import Gathered, RowsPiece, Shape
 from engine.runtime.keyed.node_files import FIRES, LATE, STATES, NodeFiles
@@ -112,11 +112,16 @@ class _CaseRun:
         )
         clock = self._clock(first, last)
         if make is not None:
-            is_timed = isinstance(make(layout), TimedKernel)
-            return ColumnarTask(make, layout, gathered, states, clock if is_timed else None, files)
+            kernel = make(layout)
+            timed = clock if isinstance(kernel, TimedKernel) else None
+            # Counted and not looked at; no kernel tells more kinds of entries.
+            points = Points((last,), tuple("abcd") if isinstance(kernel, OfKinds) else ("rows",))
+            return ColumnarTask(make, layout, gathered, states, timed, files, None, points)
         assert self.case.kernel is not None
         is_bundled = self.case.bundle is not None
-        return PlainTask(self.case.kernel, 0, gathered, states, clock, files, is_bundled, self._recorded(last))
+        recorded = self._recorded(last)
+        points = Points((last,), ("rows",))
+        return PlainTask(self.case.kernel, 0, gathered, states, clock, files, is_bundled, recorded, points)
 
     def take(self, epoch: int, report: Report) -> None:
         """Note a file that a task has written."""

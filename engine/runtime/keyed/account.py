@@ -77,10 +77,6 @@ class Points:
         return np.clip(places, 0, count - 1)
 
 
-NO_POINTS: Final = Points((MAX_WATERMARK,), ("rows",))
-"""A single point, for tasks whose counts nobody reads."""
-
-
 class Account:
     """The count of one task. now: the recorded clock, if state expires. kinds_of: as of `OfKinds`, if the kernel is."""
 

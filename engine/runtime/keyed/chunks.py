@@ -34,7 +34,7 @@ from engine.contract.frames import GROUP, KIND, PORT, SEQ, STEP
 from engine.model.timeline import Timeline
 from engine.runtime.arrivals.clocks import Clock, RecordedClock, due_until
 from engine.runtime.edges.records import repeated
-from engine.runtime.keyed.account import NO_POINTS, Account, Points
+from engine.runtime.keyed.account import Account, Points
 from engine.runtime.keyed.bucket import Slice, load
 from engine.runtime.keyed.inputs import Gathered
 from engine.runtime.keyed.key_times import KEPT
@@ -55,8 +55,8 @@ class ColumnarTask:
     states: StateStore
     clock: Clock | None
     files: NodeFiles
-    recorded: RecordedClock | None = None
-    points: Points = NO_POINTS
+    recorded: RecordedClock | None
+    points: Points
 
     def __call__(self, bucket: int) -> Iterator[Report]:
         timeline = self.clock.load() if self.clock is not None else Timeline.of([])

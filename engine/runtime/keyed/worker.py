@@ -22,7 +22,7 @@ from engine.contract.kernel import End, Kernel, Key, KeyLoop, Late, Output, Save
 from engine.model.row_values import to_pylist
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from engine.runtime.arrivals.clocks import Clock, RecordedClock, due_until
-from engine.runtime.keyed.account import NO_POINTS, Account, Points
+from engine.runtime.keyed.account import Account, Points
 from engine.runtime.keyed.bucket import load
 from engine.runtime.keyed.inputs import Gathered
 from engine.runtime.keyed.key_times import KeyTimes
@@ -47,9 +47,9 @@ class PlainTask:
     states: StateStore
     clock: Clock | None
     files: NodeFiles
-    bundled: bool = False
-    recorded: RecordedClock | None = None
-    points: Points = NO_POINTS
+    bundled: bool
+    recorded: RecordedClock | None
+    points: Points
 
     def __call__(self, bucket: int) -> Iterator[Report]:
         timeline = self.clock.load() if self.clock is not None else Timeline.of([])
