@@ -131,8 +131,8 @@ class Checkpoint:
 
     before: facts about the events so far. positions: of the sources. ended: the sources without further records.
     states, bundles: by node, the files of its state and of its open bundles. marks: if sources can be idle, the
-    current combined watermarks, by their origin. outbox: by sink, what its target has to have
-    (`engine.runtime.outbox`).
+    current combined watermarks, by their origin. outbox: by sink, what its target has and has to have
+    (`engine.runtime.outbox`), and where it is (`place`).
     """
 
     epoch: int
@@ -163,6 +163,7 @@ class Live:
     replayed run, instead of the clock. say: called with a node and a message about a source, once per message. name:
     the unique name of the run, by which a source identifies its resources for this run, from its first poll on.
     writes: whether its sinks write to their targets. Only a run that a store keeps does: it has to know what is there.
+    delivered: called with the `outbox` of its checkpoint, once the targets have the last epoch.
     """
 
     control: Control = field(default_factory=Control)
@@ -173,3 +174,4 @@ class Live:
     say: Callable[[str, str], None] = lambda node, sentence: None
     name: str = field(default_factory=lambda: uuid4().hex[:12])
     writes: bool = False
+    delivered: Callable[[Mapping[str, Mapping[str, Any]]], None] = lambda outbox: None

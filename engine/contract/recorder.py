@@ -234,13 +234,17 @@ class LiveProgress:
 
 @dataclass
 class Progress:
-    """A run's progress. The engine replaces entries during the run; they may be read at any time."""
+    """A run's progress. The engine replaces entries during the run; they may be read at any time.
+
+    away: by sink of a live run, why its target cannot be written to just now.
+    """
 
     epochs: int = 1
     epoch: int = 0
     phase: str = "starting"
     nodes: dict[str, NodeProgress] = field(default_factory=dict)
     live: LiveProgress | None = None
+    away: dict[str, str] = field(default_factory=dict)
 
 
 class Recorder(Protocol):

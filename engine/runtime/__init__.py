@@ -111,6 +111,7 @@ def run(
     progress = progress or Progress()
     cancel = cancel or Cancel()
     progress.nodes = {node.id: NodeProgress(node.id, "waiting") for node in plan.nodes}
+    progress.away = {}
     try:
         require_consent((node.id, node.operator) for node in plan.nodes)
         with cancellable(spark, f"run-{uuid4().hex}", cancel) as watch:

@@ -6,7 +6,7 @@ next epoch begins then. If the process ends before, the run that goes on asks th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -36,16 +36,24 @@ class Pending:
     """What the target of a sink has to have: the epoch, after an earlier one, with records in these files.
 
     Of epochs without records a target is told nothing. files: none if they are there. -1: there is no such epoch.
+    records: that the target has. waiting: those in the files.
     """
 
     epoch: int = -1
     after: int = -1
     files: tuple[EdgeFile, ...] = ()
+    records: int = 0
+    waiting: int = 0
+
+    @property
+    def written(self) -> Pending:
+        """The same, once the target has the epoch."""
+        return replace(self, files=(), records=self.records + self.waiting, waiting=0)
 
 
 @dataclass
 class Outbox:
-    """The targets of a live run's sinks. edges: of the run. pending: by sink."""
+    """The targets of a live run's sinks. edges: of the run. pending: by sink. before: its records of other attempts."""
 
     edges: Mapping[tuple[str, str], EdgeInfo]
     writers: Mapping[str, EpochWriter]
@@ -54,6 +62,10 @@ class Outbox:
     progress: Progress
     cancel: Cancel
     pending: dict[str, Pending] = field(default_factory=dict)
+    before: Mapping[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.before = {name: one.written.records for name, one in self.pending.items()}
 
     @classmethod
     def of(
@@ -87,34 +99,45 @@ class Outbox:
         return frozenset(file.path for one in self.pending.values() for file in one.files)
 
     def to_json(self) -> dict[str, Any]:
-        """For a checkpoint, with paths relative to the folder of the run."""
+        """For a checkpoint, with the places, and with paths relative to the folder of the run."""
         run = self.files.workspace.around
 
         def inside(file: EdgeFile) -> dict[str, Any]:
             return asdict(replace(file, path=run.inside(file.path)))
 
-        return {name: {**asdict(one), "files": list(map(inside, one.files))} for name, one in self.pending.items()}
+        return {
+            name: {**asdict(one), "files": list(map(inside, one.files)), "place": self.writers[name].place}
+            for name, one in self.pending.items()
+        }
 
     def take(self, output: EpochOutput) -> None:
         """Note what an epoch has for each sink."""
         for name, before in self.pending.items():
             files = output.edges.get(base_of(self.edges, (name, OUT)), ())
-            self.pending[name] = Pending(output.epoch, before.epoch, files) if files else before
+            if files:
+                made = self.before[name] + (self.progress.nodes[name].records_out or 0)
+                self.pending[name] = Pending(output.epoch, before.epoch, files, before.records, made - before.records)
 
     def begin(self) -> bool:
         """Connect to the targets, and write what the last epoch left; False if the run was stopped meanwhile."""
-        return all(self._patiently(name, self._begin) for name in self.writers)
+        return self._all(self._begin)
 
     def deliver(self) -> bool:
         """Write the epoch to all targets; False if the run was stopped meanwhile."""
-        return all(self._patiently(name, self._write) for name in self.writers)
+        return self._all(self._write)
+
+    def _all(self, act: Callable[[str], None]) -> bool:
+        is_done = all(self._patiently(name, act) for name in self.writers)
+        if self.writers:
+            self.live.delivered(self.to_json())
+        return is_done
 
     def _begin(self, name: str) -> None:
         writer, wanted = self.writers[name], self.pending[name]
         last = writer.last()
         there = -1 if last is None else last
         if there == wanted.epoch:
-            self.pending[name] = replace(wanted, files=())
+            self.pending[name] = wanted.written
         elif there == wanted.after and wanted.files:
             self._write(name)
         else:
@@ -125,7 +148,7 @@ class Outbox:
         if wanted.files:
             self.progress.phase = f"writing to {self.writers[name].place}"
             self.writers[name].write(wanted.epoch, self._records(name, wanted.files))
-            self.pending[name] = replace(wanted, files=())
+            self.pending[name] = wanted.written
 
     def _records(self, name: str, files: Sequence[EdgeFile]) -> pa.Table:
         """The records of an epoch, in order."""
@@ -134,7 +157,7 @@ class Outbox:
         records = seen_through(self.edges, (name, OUT), local)
         return in_order(records, Workspace(""), (*POSITION, *records.schema.names))
 
-    def _patiently(self, name: str, act: Any) -> bool:
+    def _patiently(self, name: str, act: Callable[[str], None]) -> bool:
         """Try until the target answers; False if the run is stopped first."""
         wait_s = _FIRST_WAIT_S
         while True:
@@ -143,7 +166,9 @@ class Outbox:
             except Unreachable as error:
                 sentence = str(error)
             else:
+                self.progress.away.pop(name, None)
                 return True
+            self.progress.away[name] = sentence
             self.live.say(name, f"{sentence} The run waits.")
             self.progress.phase = f"waiting: {sentence}"
             waited_s = 0.0
@@ -160,7 +185,7 @@ def _pending(known: Mapping[str, Any] | None, run: Workspace) -> Pending:
     if known is None:
         return Pending()
     files = (EdgeFile(**{**file, "path": run.place(file["path"])}) for file in known["files"])
-    return Pending(known["epoch"], known["after"], tuple(files))
+    return Pending(known["epoch"], known["after"], tuple(files), known.get("records", 0), known.get("waiting", 0))
 
 
 def _other_end(place: str, there: int, wanted: int) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from engine.contract.explanation import PlanExplanation
-from engine.contract.live import Begun
+from engine.contract.live import Begun, Checkpoint
 from engine.model.zones import Zone, zone_named
 from storage.database.connection import NOW, Cursor, Database, Row
 from storage.database.run_tables import RunTables
@@ -230,6 +230,15 @@ class Runs:
             "SELECT folder, interval_ms, records, checkpoint FROM run_live WHERE run_id = ?", [run_id]
         )
         return replace(Begun(*row), name=self._name(run_id)) if row is not None else None
+
+    def delivered(self, run_id: int, outbox: Mapping[str, Mapping[str, Any]]) -> None:
+        """Note in the checkpoint of a live run, if it has one, what the targets of its sinks have."""
+        begun = self.live(run_id)
+        if begun is None or not begun.checkpoint:
+            return
+        checkpoint = replace(Checkpoint.from_json(begun.checkpoint), outbox=outbox).to_json()
+        with self._database.catalog_transaction() as cursor:
+            cursor.execute("UPDATE run_live SET checkpoint = ? WHERE run_id = ?", [checkpoint, run_id])
 
     def decisions(self, run_id: int) -> tuple[str, ...]:
         """The clock's decision for each epoch of a live run, as JSON (`engine.contract.live.Decision`)."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.contract.live import Live
+from engine.contract.live import Checkpoint, Live
 from engine.contract.recorder import LiveProgress, SourceProgress, Turn
 from engine.model.pipeline import Node, Pipeline
 from storage import Store
@@ -320,3 +321,51 @@ def test_a_run_without_statements_that_could_not_be_read_says_so_and_is_not_call
     assert "- **below**: It needs per_k." in warning.value
     build = open_view("build", pipeline=saved.pipeline_id, run=run_id)
     assert any(caption.value.startswith(":orange[without 2 nodes]") for caption in build.caption)
+
+
+@pytest.mark.parametrize(
+    ("pending", "away", "said"),
+    [
+        (({"epoch": 3, "after": 2, "files": [], "records": 1204}), "", "1,204 records, up to epoch 3."),
+        (({"epoch": 0, "after": -1, "files": ["x"], "records": 0}), "", "nothing so far."),
+        (
+            ({"epoch": 3, "after": 2, "files": ["x"], "records": 8}),
+            "the bucket does not answer.",
+            "8 records, up to epoch 2. the bucket does not answer. The run waits for it.",
+        ),
+    ],
+)
+def test_what_a_sink_has_written_is_told_while_the_run_goes_on_and_after_it(
+    store: Store, open_view: OpenView, tmp_path: Path, pending: dict[str, object], away: str, said: str
+) -> None:
+    begun = threading.Event()
+    outbox = {"out": {**pending, "place": "s3://results/totals"}}
+    source = edge("numbers", columns(k="string"))
+
+    def hold(job: Job, kept: Store) -> None:
+        recorder = kept.record(job.run_id)
+        recorder.begin(plan(source))
+        checkpoint = Checkpoint(0, {}, {}, [], {}, {}, outbox={"out": {}}).to_json()
+        epoch = Epoch(0, {"numbers": [(1, b"", "+I", ("a",))]}).write(tmp_path, (source,))
+        recorder.commit(replace(epoch, checkpoint=checkpoint))
+        assert job.live is not None
+        job.live.delivered(outbox)
+        job.progress.live = LiveProgress("waiting", 0.1, 0, {})
+        job.progress.away = {"out": away} if away else {}
+        begun.set()
+        job.cancel.wait(20)
+
+    manager = RunManager(store, execute=hold)
+    runs.use(manager)
+    run_id = manager.start(Pipeline(nodes=(Node(id="numbers", operator="rows"),)), live=Live())
+    assert begun.wait(10)
+    app = open_view("run", run=run_id)
+    told = [each.value for each in (app.warning if away else app.caption)]
+    assert any(f"**out** writes to `s3://results/totals`: {said}".replace("\\", "") in each for each in told), told
+    manager.cancel(run_id)
+    assert manager.wait(run_id, 10)
+    app = open_view("run", run=run_id)
+    is_there = not pending["files"]
+    told = [each.value for each in (app.caption if is_there else app.warning)]
+    (line,) = (each for each in told if "**out** wrote to `s3://results/totals`" in each)
+    assert ("is not there yet: it is written when the run is resumed" in line) is not is_there

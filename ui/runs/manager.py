@@ -14,6 +14,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -148,6 +149,8 @@ class RunManager:
         work = self.work / f"run_{run.run_id}"
         job = Job(run.run_id, pipeline, epochs, engine.name, master, engine.address, folder, work, progress)
         job.live, job.made_by = live, run.made_by
+        if live is not None:
+            live.delivered = partial(self._store.runs.delivered, run.run_id)
         with self._lock:
             self._jobs[run.run_id] = job
             queue = self._queues.setdefault(job.queue, deque())

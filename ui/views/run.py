@@ -11,6 +11,7 @@ from ui.components.kept.keep_form import keep_as_test
 from ui.components.live.live_conditions import warnings_of
 from ui.components.live.live_figures import live_figures
 from ui.components.live.retention import say_kept
+from ui.components.live.written import written_places
 from ui.components.runs.ask_flink import ask_flink
 from ui.components.runs.batch_check import batch_check
 from ui.components.runs.left_out_nodes import left_out_nodes
@@ -86,6 +87,8 @@ def _going_on(run_id: int, drawn: object, in_list: object) -> None:
                 st.progress(0.0, text=f"{progress.phase} · {job.seconds:.0f} s")
         live_figures(store, run, job)
         with st.container():
+            written_places(store, run, job)
+        with st.container():
             warnings_of(run)
         with st.container():
             say_kept(run)
@@ -113,6 +116,7 @@ def _ended(run: Run) -> None:
         message = place + as_sentence(run.error.removeprefix(f"{run.error_node}: "))
         show = st.error if run.status is RunStatus.FAILED else st.warning
         show(message, icon=look(run, None).icon)
+    written_places(store, run, None)
     warnings_of(run)
     say_kept(run)
     counters = store.runs.counters(run.run_id)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,12 @@ class Attempts:
         self.recorder = Fed(feeder(folder, 1, {"in": LINES}))
         self._folder, self._spark, self._pipeline, self._writes = folder, spark, made, writes
         self._count = 0
+        self.delivered: Mapping[str, Mapping[str, Any]] = {}
 
     def go_on(self, *, name: str = "the-run") -> None:
         self._count += 1
         how = Live(self.recorder.control, 1, checkpoint=self.recorder.checkpoint, name=name, writes=self._writes)
+        how.delivered = partial(setattr, self, "delivered")
         plan = plan_of(self._pipeline, self._spark, self._folder)
         files = LocalFiles(self._folder / "state" / f"attempt-{self._count}")
         with in_process():
@@ -115,6 +118,11 @@ def test_each_epoch_is_written_once_though_attempts_end_before_and_after_it_is_t
     read = [f"+I({row['k']}, {row['v']})" for row in written(tmp_path / "out/read")]
     assert read == attempts.recorder.changelog("read", "k", "v")
     assert attempts.left == []
+    for name, records in (("counted", counted), ("read", read)):
+        place = tmp_path / "out" / name
+        told = {"epoch": manifests(place)[-1]["epoch"], "place": str(place), "records": len(records), "waiting": 0}
+        assert {key: attempts.delivered[name][key] for key in told} == told
+        assert attempts.delivered[name]["files"] == []
 
 
 @pytest.mark.parametrize("how", [{"writes": False}, {"write_to": "nothing"}])
@@ -145,6 +153,7 @@ def test_a_copy_of_a_run_that_has_gone_on_elsewhere_writes_nothing(
     failing(monkeypatch, TargetError("no room", "read"), before=1)
     with pytest.raises(TargetError, match="no room"):
         attempts.go_on()
+    assert (attempts.delivered["read"]["records"], attempts.delivered["read"]["epoch"]) == (0, -1)
     copied = attempts.recorder.checkpoint
     attempts.go_on()
     attempts.recorder.checkpoint = copied
