@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
+from engine.model.changelog import SYMBOLS
 from storage import Store
 from storage.recording.retention import Keep
 from tests.browser.accessible import violations
@@ -101,3 +106,51 @@ def test_a_live_run_is_watched_paused_stepped_killed_resumed_and_ended(browser: 
         assert store.retention.of(1) == Keep(1_000_000, None)
         live, again = store.runs.edges(1), store.runs.edges(2)
         assert {edge.name: edge.counts for edge in live} == {edge.name: edge.counts for edge in again}
+
+
+def written(folder: Path) -> tuple[list[int], Counter[str]]:
+    """The epochs of a folder, and the number of its records by kind, as its manifests name them."""
+    manifests: list[dict[str, Any]] = [json.loads(path.read_text()) for path in sorted(folder.rglob("*.json"))]
+    files = [file["path"] for manifest in manifests for file in manifest["files"]]
+    kinds = [kind for file in files for kind in pq.read_table(folder / file).column("kind").to_pylist()]
+    return [manifest["epoch"] for manifest in manifests], Counter(kinds)
+
+
+def test_a_sink_is_told_where_to_write_and_its_page_says_what_is_there(browser: BrowserContext, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "studio.duckdb") as store:
+        store.drafts.save("live", History(WITHOUT_END).to_json())
+    (tmp_path / "file").write_text("")
+    place = tmp_path / "results"
+    with running_app(tmp_path, "local[2]") as app:
+        page = browser.new_page()
+        page.goto(f"{app.url}/build?draft=live")
+        wait_until_settled(page)
+        node(page, "two").click()
+        wait_until_settled(page)
+        folder = page.get_by_role("textbox", name="Folder")
+        expect(folder).to_have_count(0)
+        page.get_by_role("radio", name="parquet").click()
+        folder.fill(str(tmp_path / "file"))
+        wait_until_settled(page)
+        page.get_by_text("Live runs write there").click()
+        said = page.get_by_text("a part of this path is a file")
+        expect(said.first).to_be_visible()
+        assert violations(page) == []
+        folder.fill(str(place))
+        expect(said).to_have_count(0)
+        wait_until_settled(page)
+        press(page, "Run live")
+        press(page, "Open the run")
+        expect(page.get_by_text(f"two writes to {place}")).to_contain_text("up to epoch", timeout=TIMEOUT_MS)
+        press(page, "Stop")
+        line = page.get_by_text(f"two wrote to {place}")
+        expect(line).to_be_visible(timeout=TIMEOUT_MS)
+        told = re.search(r"([0-9,]+) records?, up to epoch ([0-9,]+)", line.inner_text())
+        page.close()
+    assert told is not None
+    records, epoch = (int(each.replace(",", "")) for each in told.groups())
+    epochs, kinds = written(place)
+    with Store.open(tmp_path / "studio.duckdb") as store:
+        (edge,) = (edge for edge in store.runs.edges(1) if edge.node == "two")
+        assert kinds == Counter({SYMBOLS[kind]: count for kind, count in edge.counts.items() if count})
+    assert (records, epoch) == (kinds.total(), max(epochs))
