@@ -26,7 +26,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar.runs import Flags, Runs, running_most, shifted
+from engine.columnar.runs import Flags, Runs, in_order, running_most, shifted
 from engine.contract.columnar_kernel import BEFORE, OF_KEY, STAYS, Chunk, Entries, Lives, Longs, Records, Stays
 from engine.contract.expired import Expired
 from engine.contract.frames import GROUP
@@ -211,13 +211,15 @@ class Account:
             own = stays.kinds == kind
             told.append(self._between(kind, stays.groups[own], comes[own], goes[own], size))
         # A key is there from its first entry to its last one, and again with the next one.
-        order = np.lexsort((comes, stays.groups))
-        groups, comes, goes = stays.groups[order], comes[order], goes[order]
+        order, _ = in_order(stays.groups, comes)
+        groups = stays.groups
+        if order is not None:
+            groups, comes, goes = groups[order], comes[order], goes[order]
         runs = Runs.of(groups)
         until = running_most(runs, goes)
         begins = comes > shifted(runs, until, np.full(len(runs), -2))
         starts = np.flatnonzero(begins)
-        ends = np.append(starts[1:], len(order))[: len(starts)] - 1
+        ends = np.append(starts[1:], len(groups))[: len(starts)] - 1
         told.append(self._between(kinds, groups[starts], comes[starts], until[ends], size))
         return told
 
