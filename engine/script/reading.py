@@ -22,13 +22,14 @@ from engine.model.pipeline import Arrival, Group, Node, Pipeline
 from engine.planner import check
 from engine.registry import sources
 from engine.script.asked import plan_in_words
+from engine.script.called_as_views import called_as_views
 from engine.script.changelog_calls import Changelog, changelog_of
 from engine.script.connectors import SourceTable, sink_parameters, source_table
 from engine.script.epoch_times import folded
 from engine.script.failures import CannotBeRead, Failure
 from engine.script.filled_watermarks import pass_on_watermarks
 from engine.script.jobs import Jobs
-from engine.script.node_ids import called_as_views, node_id, node_id_of
+from engine.script.node_ids import node_id, node_id_of
 from engine.script.parts import Parts
 from engine.script.passwords import without_passwords
 from engine.script.python_functions import function_of
@@ -129,7 +130,7 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
         if len(jobs) > 1:
             whole = Pipeline(nodes=nodes, edges=edges, options=without_emit_options(parts.options))
             nodes, edges, instead = shared(nodes, edges, check(whole, analyzer, folder).plan)
-        nodes, edges = called_as_views(nodes, edges, instead, names, parts.views, emitter)
+        nodes, edges = called_as_views(nodes, edges, instead, names, parts, jobs, emitter)
     nodes = tuple(_described(nodes, jobs, parts))
     pipeline = Pipeline(
         name=str(parts.directives.get("pipeline", name)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from engine.errors import StudioError
@@ -41,11 +43,15 @@ class NoClock(SqlRejected):
 
 def place_of(at: exp.Expr | None) -> tuple[int, int]:
     """Line and column of an expression's first token with a known place; (0, 0) if there is none."""
-    if at is None:
-        return (0, 0)
-    places = [
-        (meta["line"], meta["col"] - (meta["end"] - meta["start"]))
-        for node in at.walk()
-        if (meta := node.meta) and "line" in meta
-    ]
-    return min(places, default=(0, 0))
+    return min(_places(at), default=(0, 0))
+
+
+def last_place_of(at: exp.Expr | None) -> tuple[int, int]:
+    """Line and column of an expression's last token with a known place; (0, 0) if there is none."""
+    return max(_places(at), default=(0, 0))
+
+
+def _places(at: exp.Expr | None) -> Iterator[tuple[int, int]]:
+    for node in at.walk() if at is not None else ():
+        if (meta := node.meta) and "line" in meta:
+            yield meta["line"], meta["col"] - (meta["end"] - meta["start"])

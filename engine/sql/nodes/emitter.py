@@ -163,11 +163,12 @@ class Emitter:
             self.nodes.append(node)
             self.derived[node.id] = replace(output, above=node.id, node=node.id)
 
-    def constants(self, parameters: Mapping[str, Any]) -> str:
+    def constants(self, parameters: Mapping[str, Any], at: Expr | None) -> str:
         """Add a source for rows that are written in the query, before all other sources."""
         node = Node(id=free_id("values", self._ids), operator="rows", parameters=dict(parameters))
         self.source(node)
         self.nodes.insert(0, self.nodes.pop())
+        self.written[node.id] = at
         return node.id
 
     def type_of_constants(self, values: Sequence[Expr]) -> str:

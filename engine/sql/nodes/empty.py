@@ -62,5 +62,5 @@ def _source(
     emitter: Emitter, schema: Sequence[tuple[str, Column]], rows: list[list[int | None]], arrival: frozenset[str]
 ) -> Emitted:
     columns = [{"name": name, "type": column.type.flink} for name, column in schema]
-    node = emitter.constants({"columns": columns, "rows": rows, "in_query": True})
+    node = emitter.constants({"columns": columns, "rows": rows, "in_query": True}, None)
     return Emitted(node, {name: name for name, _ in schema}, arrival)

@@ -60,7 +60,7 @@ def values(emitter: Emitter, relation: Values, needed: frozenset[str]) -> Emitte
         {"name": name, "type": emitter.type_of_constants([row[at] for row in relation.rows])}
         for at, name in enumerate(relation.columns)
     ]
-    node = emitter.constants({"columns": columns, "rows": rows, "in_query": True})
+    node = emitter.constants({"columns": columns, "rows": rows, "in_query": True}, relation.at)
     return Emitted(node, {name: name for name in relation.columns})
 
 

@@ -91,7 +91,7 @@ def test_a_condition_is_judged_once_however_many_views_stand_beside_it(
     assert len(judged) == 40
 
 
-def test_a_node_with_other_rows_than_a_view_has_another_name(tmp_path: Path) -> None:
+def test_the_last_node_of_a_view_has_its_name_also_if_the_query_needs_fewer_of_its_rows(tmp_path: Path) -> None:
     views = """
     CREATE VIEW pairs AS SELECT a.k, a.v, b.v AS w FROM t AS a JOIN t AS b ON a.k = b.k;
     CREATE VIEW sums AS SELECT k, SUM(v) AS s FROM t GROUP BY k;
@@ -99,11 +99,9 @@ def test_a_node_with_other_rows_than_a_view_has_another_name(tmp_path: Path) -> 
     plan_, _ = planned(
         views + "SELECT p.k, p.w, s FROM pairs AS p JOIN sums AS u ON p.k = u.k WHERE p.v > 5;", tmp_path
     )
-    names = {node.id for node in plan_.nodes}
-    assert "sums" in names
-    # The condition is below the join, so that it has fewer rows than the view.
-    assert "pairs" not in names
-    assert "pairs_join" in names
+    named = {node.id: node.operator.operator for node in plan_.nodes}
+    assert named["sums"] == "aggregate"
+    assert named["pairs"] == "join"
 
 
 def test_operators_have_the_names_of_the_views_that_they_are_of(tmp_path: Path) -> None:
@@ -119,9 +117,28 @@ def test_operators_have_the_names_of_the_views_that_they_are_of(tmp_path: Path) 
     named = {node.id: node.operator.operator for node in plan_.nodes}
     assert named["big"] == "filter"
     assert named["per_minute"] == "window_aggregate"
-    assert named["pairs_join"] == "join"
+    assert named["pairs"] == "join"
     assert named["pairs_aggregate"] == "aggregate"
     assert {"t", "project", sink} <= named.keys()
+
+
+def test_rows_that_are_written_in_a_view_and_queries_of_with_have_their_names(tmp_path: Path) -> None:
+    views = "CREATE VIEW users (k, name) AS VALUES ('a', 'Ada'), ('b', 'Bob');"
+    query = """
+    WITH sums AS (SELECT k, SUM(v) AS s FROM t WHERE v > 0 GROUP BY k)
+    SELECT name, s FROM sums JOIN users ON sums.k = users.k;
+    """
+    (tmp_path / "t.csv").write_text(ROWS)
+    script = script_of(TABLE + views + query, TypeRules(), tmp_path)
+    assert [(node.id, node.operator, node.group) for node in script.pipeline.nodes] == [
+        ("users", "rows", ""),
+        ("t", "csv", ""),
+        ("sums_filter", "filter", "sums"),
+        ("sums", "aggregate", "sums"),
+        ("join", "join", ""),
+        ("project", "project", ""),
+        ("result", "sink", ""),
+    ]
 
 
 @pytest.mark.slow

@@ -187,9 +187,9 @@ def test_several_inserts_are_several_sinks_over_what_they_share(spark: SparkSess
         "t rows",
         "per_key aggregate < t",
         "sums sink < per_key",
-        "aggregate aggregate < per_key",
-        "project project < aggregate",
-        "counts sink < project",
+        "counts_aggregate aggregate < per_key",
+        "counts_project project < counts_aggregate",
+        "counts sink < counts_project",
     ]
     assert script.jobs == ("sums", "counts")
     assert script.pipeline.options == {"table.exec.mini-batch.enabled": "true"}
@@ -198,12 +198,12 @@ def test_several_inserts_are_several_sinks_over_what_they_share(spark: SparkSess
 def test_inserts_that_need_other_columns_of_a_view_have_each_its_own_operators_as_in_flink(spark: SparkSession) -> None:
     assert operators(read(two_sinks("k, s", "k STRING, s INT", "COUNT(*)"), spark)) == [
         "t rows",
+        "per_key aggregate < t",
+        "sums sink < per_key",
         "per_key_aggregate aggregate < t",
-        "sums sink < per_key_aggregate",
-        "per_key_aggregate_2 aggregate < t",
-        "aggregate aggregate < per_key_aggregate_2",
-        "project project < aggregate",
-        "counts sink < project",
+        "counts_aggregate aggregate < per_key_aggregate",
+        "counts_project project < counts_aggregate",
+        "counts sink < counts_project",
     ]
 
 
