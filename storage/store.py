@@ -54,10 +54,10 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 from weakref import WeakSet
 
 from storage.changelogs.changelog import Changelogs
@@ -69,6 +69,7 @@ from storage.changelogs.run_differences import RunDifferences
 from storage.changelogs.table_differences import TableDifferences
 from storage.database.cache import LARGE, RunCache
 from storage.database.connection import Database
+from storage.database.following import Following
 from storage.database.migrations import migrate
 from storage.database.place import home_of, place_of
 from storage.event_time.added_latency import AddedLatencies
@@ -102,6 +103,7 @@ from storage.recording.preparation import Preparation
 from storage.recording.recorder import Recording
 from storage.recording.retention import Retention
 
+T = TypeVar("T")
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_STORE"
 
 
@@ -154,6 +156,7 @@ class Store:
         self.lifetimes = Lifetimes(database)
         self.retention = Retention(database, self.runs, self.lifetimes)
         self._recordings: WeakSet[Recording] = WeakSet()
+        self._followings: WeakSet[Following[Any]] = WeakSet()
         self.preparation = Preparation(database, self._prepare)
         self.cache = RunCache(database)
         self.held_states = HeldStates(database, self.runs, self.cache)
@@ -235,6 +238,12 @@ class Store:
         yield None
         self.run_differences.times(run_id, run_id)
 
+    def follow(self, work: Callable[[], T]) -> Following[T]:
+        """Begin work on this store whose progress can be seen, and that can be ended."""
+        following = Following(self._database, work)
+        self._followings.add(following)
+        return following
+
     def size(self) -> int:
         """The bytes of the stored data. Space that deleted runs have freed is not counted, as it is reused."""
         [(used,)] = self._database.rows(
@@ -262,6 +271,8 @@ class Store:
 
     def _end_threads(self) -> None:
         self.queries.close()
+        for following in tuple(self._followings):
+            following.end()
         for recording in tuple(self._recordings):
             recording.abandon()
         self.preparation.stop()

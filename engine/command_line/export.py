@@ -22,6 +22,7 @@ from engine.errors import PipelineError, TargetError
 from engine.reading.files.storage import is_uri
 from engine.scratch import scratch
 from engine.writing import partitions
+from engine.writing.folders import place_of
 
 # The longer ending first, since it also ends in the shorter one.
 _FORMATS: Final = {
@@ -61,7 +62,7 @@ def export(args: Namespace, store: Any) -> str:
     with scratch("export") as folder:
         said = _written(args, store, folder / "whole.parquet", "parquet")
         try:
-            files = partitions.export(folder / "whole.parquet", args.file, by, "")
+            files = partitions.export(folder / "whole.parquet", place_of(args.file, Path()), by)
         except Unreachable as error:
             raise TargetError(str(error)) from error
     return f"{said} in {files} file{'s' * (files != 1)} below {args.file}."

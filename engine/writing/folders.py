@@ -18,7 +18,8 @@ import pyarrow as pa
 from engine.contract.target import Unreachable
 from engine.errors import TargetError
 from engine.reading.files.buckets import BucketAway, is_bucket, told, without_secret
-from engine.reading.files.storage import file_system
+from engine.reading.files.storage import file_system, is_uri
+from engine.writing.allowed import require_folder
 
 _PART: Final = ".part"
 _NO_RIGHT: Final = "the user of the studio may not write there. Allow it, or choose another folder"
@@ -114,7 +115,20 @@ class Folder:
         return _not_into(self.shown, reason)
 
 
-def require_writable(folder: Path, node: str) -> None:
+def place_of(folder: str, base: Path) -> Path | str:
+    """The folder that a text names: a URI (a text), or a path, which is relative to `base`."""
+    folder = folder.strip()
+    return folder.rstrip("/") if is_uri(folder) else (base / folder).absolute()
+
+
+def require_place(place: Path | str, node: str) -> None:
+    """Raise StudioError for a place that is not allowed; on this machine also for one that cannot be written to."""
+    require_folder(place, node)
+    if isinstance(place, Path):
+        _require_writable(place, node)
+
+
+def _require_writable(folder: Path, node: str) -> None:
     """Raise TargetError for a folder of this machine that cannot be made, or may not be written to. Makes none."""
     try:
         there = next(each for each in (folder, *folder.parents) if each.exists())

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -14,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from engine.contract.target import Unreachable
 from engine.errors import TargetError, unknown_name
-from engine.reading.files.storage import is_uri
-from engine.writing.allowed import require_folder
-from engine.writing.folders import Folder
+from engine.writing.folders import Folder, require_place
 
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 _MOST: Final = 1000
 _ROWS: Final = 500_000
+_NAMES_FOLDERS: Final = (pa.types.is_integer, pa.types.is_string, pa.types.is_date, pa.types.is_boolean)
 
 
 def divided(content: pa.Table, partition_by: Sequence[str], node: str) -> list[tuple[dict[str, str | None], pa.Table]]:
@@ -63,30 +64,52 @@ def as_file(rows: pa.Table) -> pa.Buffer:
     return buffer.getvalue()
 
 
-def export(file: Path, place: str, partition_by: Sequence[str], node: str) -> int:
+def export(
+    file: Path, place: Path | str, partition_by: Sequence[str], on_rows: Callable[[int, int], None] = lambda *_: None
+) -> int:
     """Write the rows of a Parquet file into a new folder, and return the number of files.
 
-    Raises TargetError, Unreachable, and PipelineError for a place that may not be written to.
+    on_rows: is called with the numbers of rows that are written, and of all. After an error, also one of it, no file
+    is left. Raises TargetError, Unreachable, and PipelineError for a place that may not be written to.
     """
-    require_folder(place if is_uri(place) else Path(place).absolute(), node)
-    folder = Folder(place.rstrip("/") if is_uri(place) else str(Path(place).absolute()), node)
+    require_place(place, "")
+    folder = Folder(str(place), "")
     if folder.names("")[:1]:
         message = f"{folder.shown} has files already. Name a new folder."
-        raise TargetError(message, node, "folder")
-    files = 0
+        raise TargetError(message, "", "folder")
+    written: list[str] = []
     with pq.ParquetFile(file) as parquet:
-        for name in partition_by:
-            if name not in parquet.schema_arrow.names:
-                message = f"partition_by: {unknown_name('column', name, parquet.schema_arrow.names)}."
-                raise TargetError(message, node, "partition_by")
-        if len(set(partition_by)) == len(parquet.schema_arrow):
-            message = "partition_by: no column is left for the files. Choose fewer."
-            raise TargetError(message, node, "partition_by")
-        for number, batch in enumerate(parquet.iter_batches(_ROWS)):
-            for partition, rows in divided(pa.Table.from_batches([batch]), partition_by, node):
-                folder.put(f"{folders_of(partition)}part-{number:05}.parquet", as_file(rows))
-                files += 1
-    return files
+        _require_columns(partition_by, parquet.schema_arrow)
+        done, total = 0, parquet.metadata.num_rows
+        try:
+            for number, batch in enumerate(parquet.iter_batches(_ROWS)):
+                for partition, rows in divided(pa.Table.from_batches([batch]), partition_by, ""):
+                    written.append(f"{folders_of(partition)}part-{number:05}.parquet")
+                    folder.put(written[-1], as_file(rows))
+                    done += len(rows)
+                    on_rows(done, total)
+        except BaseException:
+            with contextlib.suppress(TargetError, Unreachable):
+                folder.remove(written)
+            raise
+    return len(written)
+
+
+def _require_columns(partition_by: Sequence[str], schema: pa.Schema) -> None:
+    for name in partition_by:
+        if name not in schema.names:
+            message = f"partition_by: {unknown_name('column', name, schema.names)}."
+            raise TargetError(message, "", "partition_by")
+        type_ = schema.field(name).type
+        if not any(is_kind(type_) for is_kind in _NAMES_FOLDERS):
+            message = (
+                f"partition_by: folders are named by whole numbers, texts, dates and truth values, and {name} has "
+                "others. Choose another column."
+            )
+            raise TargetError(message, "", "partition_by")
+    if len(set(partition_by)) == len(schema):
+        message = "partition_by: no column is left for the files. Choose fewer."
+        raise TargetError(message, "", "partition_by")
 
 
 def _in_path(value: str | None) -> str:

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Protocol
 
 from engine.contract.target import EpochWriter, SinkMode, Writing
 from engine.errors import PipelineError
 from engine.model.types import BOOLEAN, DATE, INTEGERS, STRING
-from engine.reading.files.storage import is_uri
 from engine.reading.servers.address import Address, require_host
 from engine.reading.servers.secrets import is_named
-from engine.writing.allowed import require_folder, require_server
-from engine.writing.folders import require_writable
+from engine.writing.allowed import require_server
+from engine.writing.folders import place_of, require_place
 
 
 class WriteTo(Enum):
@@ -74,21 +72,14 @@ class ParquetFolder:
 
     def require(self, writing: Writing) -> None:
         """A place that is allowed; of this machine, a folder, or where one can be made."""
-        place = self._place(writing.folder)
-        require_folder(place, writing.node)
-        if isinstance(place, Path):
-            require_writable(place, writing.node)
+        require_place(place_of(self.folder, writing.folder), writing.node)
 
     def writer(self, writing: Writing) -> EpochWriter:
         """Of Parquet."""
         from engine.writing.parquet import ParquetWriter
 
         self.require(writing)
-        return ParquetWriter(writing, str(self._place(writing.folder)), self.partition_by)
-
-    def _place(self, base: Path) -> Path | str:
-        folder = self.folder.strip()
-        return folder.rstrip("/") if is_uri(folder) else (base / folder).absolute()
+        return ParquetWriter(writing, str(place_of(self.folder, writing.folder)), self.partition_by)
 
 
 @dataclass(frozen=True)

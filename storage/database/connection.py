@@ -52,6 +52,8 @@ SETTINGS: Final = (
     # DuckDB 2.0.0: a filter on rowid with LIMIT and OFFSET ends in an internal error in this optimizer.
     "SET GLOBAL disabled_optimizers = 'late_materialization'",
 )
+# Without these DuckDB does not note how far a query is.
+_FOLLOWED: Final = ("SET enable_progress_bar = true", "SET enable_progress_bar_print = false")
 # The sizes of the log that trigger a checkpoint: DuckDB's default, and while another process reads the file.
 _LOG_SIZES: Final = ("16MiB", "256MiB")
 # The time to wait for running queries when the file is closed.
@@ -75,6 +77,7 @@ class Database:
         self._writing = threading.RLock()
         self._latest: WeakValueDictionary[int, Cursor] = WeakValueDictionary()
         self._cursors: WeakSet[Cursor] = WeakSet()
+        self._followed: set[int] = set()
         self._beside = 0
         self._connection: Cursor | None = self._connect()
 
@@ -121,6 +124,9 @@ class Database:
                 self._connection = self._connect()
             cursor = self._connection.cursor()
             self._latest[threading.get_ident()] = cursor
+            if threading.get_ident() in self._followed:
+                for setting in _FOLLOWED:
+                    cursor.execute(setting)
             self._cursors.add(cursor)
             return cursor
 
@@ -130,6 +136,24 @@ class Database:
         if cursor is not None:
             with contextlib.suppress(duckdb.Error):
                 cursor.interrupt()
+
+    def progress(self, thread: int | None) -> float | None:
+        """The part of the query of a followed thread that is done, from 0 to 1; None while this is not known."""
+        cursor = self._latest.get(thread) if thread is not None else None
+        with contextlib.suppress(duckdb.Error):
+            if cursor is not None and (percent := cursor.query_progress()) >= 0:
+                return min(percent / 100, 1.0)
+        return None
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """The progress of this thread's queries is known, for 0.1 ms each."""
+        thread = threading.get_ident()
+        self._followed.add(thread)
+        try:
+            yield
+        finally:
+            self._followed.discard(thread)
 
     def rows(
         self, sql: str, parameters: Parameters = None, *, tables: Mapping[str, pa.Table] | None = None

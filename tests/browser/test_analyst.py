@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
 
 from engine.examples import examples
 from storage import Store
+from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
-from tests.browser.conftest import OpenPage, rows, wait_until_settled
+from tests.browser.conftest import OpenPage, press, rows, wait_until_settled
 from tests.browser.run_page import run_again
 from tests.ui import seeded_store
 from ui.builder.history import History
@@ -88,6 +90,45 @@ def test_sql_is_asked_answered_and_downloaded(open_page: OpenPage, tmp_path: Pat
     expect(page.locator(".cm-lintRange-error")).to_have_count(0)
     page.get_by_role("textbox").press("Control+Enter")
     expect(rows(page, "Result")).to_have_count(6)
+
+
+def test_a_table_and_a_changelog_are_exported_to_folders(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("changelog?run=1&edge=inner&event=3")
+    for opens, place, partition_by, told in (
+        ("Download", tmp_path / "table", "word", "2 rows of the table after event 3 of inner in 2 files"),
+        ("More formats", tmp_path / "records", "", "4 records of inner in 1 file"),
+    ):
+        press(page, opens)
+        press(page, "Folder or bucket")
+        form = page.get_by_role("dialog")
+        folder = form.get_by_role("textbox", name="Folder")
+        folder.fill(str(Path(__file__)))
+        folder.press("Enter")
+        expect(form.get_by_role("alert")).to_contain_text("a part of this path is a file")
+        expect(form.get_by_role("button", name="Export")).to_be_disabled()
+        folder.fill(str(place))
+        folder.press("Enter")
+        expect(form.get_by_role("alert")).to_have_count(0)
+        if partition_by:
+            form.get_by_role("combobox").click()
+            page.get_by_role("option", name=partition_by).click()
+            page.keyboard.press("Escape")
+        wait_until_settled(page)
+        assert violations(page) == []
+        form.get_by_role("button", name="Export").click()
+        expect(form).to_have_count(0)
+        said = page.get_by_text(f"Exported {told} below {place}.")
+        expect(said).to_be_visible()
+        wait_until_settled(page)
+        assert violations(page) == []
+        press(page, "Close")
+        expect(said).to_have_count(0)
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet")} == {
+        "table/word=Hello/part-00000.parquet",
+        "table/word=World/part-00000.parquet",
+        "records/part-00000.parquet",
+    }
+    assert pq.read_table(tmp_path / "records").column("kind").to_pylist() == ["+I", "+I", "-U", "+U"]
 
 
 def test_a_delay_is_dragged_and_the_figures_follow(open_page: OpenPage) -> None:
@@ -206,7 +247,7 @@ def test_a_chart_is_copied_and_saved_from_its_own_menu(open_page: OpenPage, tmp_
 
 
 def test_presentation_is_large_without_chrome_and_in_the_url(open_page: OpenPage) -> None:
-    page = open_page("changelog?run=1&edge=inner&event=3")
+    page = open_page("changelog?run=1&edge=inner&event=3", color_scheme="dark")
     page.get_by_role("button", name="Present").click()
     expect(page).to_have_url(re.compile("present=on"))
     expect(page.get_by_role("link", name="Changelog")).to_have_count(0)

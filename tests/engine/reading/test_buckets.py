@@ -20,7 +20,7 @@ from engine.sources.csv import Csv
 from engine.sources.parquet import Parquet
 from engine.spark.workspace import Workspace, writing
 from engine.writing import partitions
-from engine.writing.folders import Folder
+from engine.writing.folders import Folder, place_of
 from engine.writing.parquet import ParquetWriter
 from tests.bucket_servers import SERVERS, BucketServer
 from tests.engine.writing.epochs import epoch
@@ -205,12 +205,12 @@ URIS = [
 def test_an_export_is_a_folder_for_each_value_and_replaces_nothing(bucket: BucketServer, tmp_path: Path) -> None:
     place, file = f"{bucket.uri}/exported", tmp_path / "whole.parquet"
     pq.write_table(pa.table({"k": ["a", "b", None, "a"], "v": [1, 2, 3, 4]}), file)
-    assert partitions.export(file, f"{place}/", ["k"], "") == 3
+    assert partitions.export(file, place_of(f"{place}/", tmp_path), ["k"]) == 3
     assert Folder(bucket.uri, "").names("exported") == [
         f"k={value}/part-00000.parquet" for value in ("__HIVE_DEFAULT_PARTITION__", "a", "b")
     ]
     with pytest.raises(TargetError, match=r"exported has files already\. Name a new folder\."):
-        partitions.export(file, place, ["k"], "")
+        partitions.export(file, place, ["k"])
 
 
 def test_a_sink_that_could_not_write_an_epoch_writes_it_later(

@@ -14,6 +14,7 @@ from storage.changelogs.exported_values import Format
 from storage.changelogs.exports import ENDINGS
 from storage.model import Edge
 from storage.wanted import Filter
+from ui.components.changelog.folder_export import folder_button
 from ui.components.grid.spreadsheets import for_spreadsheets
 from ui.shell import words, workspace
 
@@ -41,8 +42,8 @@ _FIRST: Final[tuple[Format, ...]] = ("csv", "parquet")
 def downloads(edge: Edge, wanted: Filter, total: int) -> None:
     """Draw the downloads of the records that pass a filter: two buttons, and a menu with the other formats."""
 
-    def write(path: Path, format_: Format) -> None:
-        workspace.store().changelog.export(
+    def write(path: Path, format_: Format) -> int:
+        return workspace.store().changelog.export(
             *(edge.run_id, edge.node, path, edge.port), filter=wanted, format=format_, for_spreadsheets=safe
         )
 
@@ -55,13 +56,14 @@ def downloads(edge: Edge, wanted: Filter, total: int) -> None:
             for format_ in ENDINGS:
                 if format_ not in _FIRST:
                     files.button(format_)
+            folder_button(edge, _of(edge, wanted), total, "record", lambda path: write(path, "parquet"))
 
 
 def table_downloads(edge: Edge, event: int, total: int, wanted: Filter) -> None:
     """Draw the downloads of the table after an event, of the rows that pass a filter: a menu with all formats."""
 
-    def write(path: Path, format_: Format) -> None:
-        workspace.store().changelog.export_table(
+    def write(path: Path, format_: Format) -> int:
+        return workspace.store().changelog.export_table(
             *(edge.run_id, edge.node, event, path, edge.port), filter=wanted, format=format_, for_spreadsheets=safe
         )
 
@@ -70,6 +72,12 @@ def table_downloads(edge: Edge, event: int, total: int, wanted: Filter) -> None:
         safe = for_spreadsheets("table")
         for format_ in ENDINGS:
             files.button(format_)
+        of = f"the table after event {event:,} of {_of(edge, wanted.of_rows)}"
+        folder_button(edge, of, total, "row", lambda path: write(path, "parquet"))
+
+
+def _of(edge: Edge, wanted: Filter) -> str:
+    return f"**{words.escaped(edge.name)}**{'' if wanted.is_empty else ' that pass the filter'}"
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,7 @@ class Files:
     stem: str
     total: int
     what: str
-    write: Callable[[Path, Format], None]
+    write: Callable[[Path, Format], object]
 
     def button(self, format_: Format) -> None:
         """Draw the button of a format."""
@@ -98,7 +106,7 @@ class Files:
         )
 
 
-def _content(write: Callable[[Path, Format], None], name: str, format_: Format) -> Callable[[], bytes]:
+def _content(write: Callable[[Path, Format], object], name: str, format_: Format) -> Callable[[], bytes]:
     def content() -> bytes:
         with scratch("export") as folder:
             path = folder / name

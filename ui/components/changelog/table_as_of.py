@@ -12,6 +12,7 @@ from storage.changelogs.changelog import ALL
 from storage.model import Edge, TableAsOf, TableRow
 from storage.wanted import Filter, SortOrder
 from ui.components.changelog.changelog_download import table_downloads
+from ui.components.changelog.folder_export import folder_progress
 from ui.components.changelog.record_list import cell_of, next_order, number_columns_of, sort_order
 from ui.components.grid import Row, Table, grid
 from ui.components.shell.pager import pager
@@ -80,6 +81,7 @@ def table_as_of(edge: Edge, event: int, *, height: int | None, wanted: Filter = 
     ways: tuple[Order, ...] = ("key", "newest") if edge.upsert_key else ("newest",)
     order = by_column or next((way for way in ways if way == state.order), ways[0])
     rows = partial(changelog.table_as_of, edge.run_id, edge.node, event, edge.port, filter=wanted, limit=_PAGE)
+    folder_progress(edge.run_id)
     _follow(edge, event)
     page = rows(offset=offset, order=order)
     if offset >= page.total and offset > 0:
