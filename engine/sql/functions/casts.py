@@ -36,7 +36,8 @@ from engine.sql.functions.digits import cut, declared_digits, digits_of, is_lite
 from engine.sql.functions.interval_values import as_text as interval_as_text
 from engine.sql.functions.interval_values import of_number
 from engine.sql.functions.moments import READABLE
-from engine.sql.functions.rows import as_text, cast_row, texts_of
+from engine.sql.functions.nested_casts import cast_collection, cast_row
+from engine.sql.functions.rows import as_text
 from engine.sql.functions.times import as_text as time_as_text
 from engine.sql.functions.times import cast_to_time, literal_precision, moment_of
 from engine.sql.rejected import SqlRejected
@@ -61,14 +62,12 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if node.to.this is exp.DType.STRUCT and value == "NULL":
         return f"CAST(NULL AS {_row_type(node.to, node).sql})"
     if node.to.this is exp.DType.STRUCT:
-
-        def of_field(part: str, to: exp.DataType) -> str:
-            return _converted(writer, part, type(node)(this=node.this, to=to))
-
-        return cast_row(writer, value, node, of_field)
+        return cast_row(writer, value, node, _converted)
     if isinstance(node.to.this, exp.Interval) and writer.type_of(value).is_number:
         return of_number(value, node.to.this.args.get("unit"), node)
     target, length = _supported(node.to, node)
+    if target.is_nested and (made := cast_collection(value, writer.type_of(value), target, node, _converted)):
+        return made
     if target.is_instant or target.is_number:
         _refuse_instant(writer.type_of(value), target, node)
     if isinstance(target, Time):
@@ -89,8 +88,6 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
             value = interval_as_text(writer, value)
         elif source_type.is_nested:
             value = as_text(value, source_type)
-    elif isinstance(target, Array) and isinstance(whole := writer.type_of(value), Array) and _are_texts(whole, target):
-        value = texts_of(value, whole)
     elif target in INTEGER_BITS and writer.type_of(value) == STRING:
         value = f"regexp_replace({value}, '([0-9])[.][0-9]*( *)$', '$1')"
     elif word == "TRY_CAST" and target in READABLE and writer.type_of(value) == STRING:
@@ -107,13 +104,6 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if length is None:
         return converted
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
-
-
-def _are_texts(given: Type, target: Type) -> bool:
-    """Whether an array, or one of arrays, gets texts of values in place of them."""
-    while isinstance(given, Array) and isinstance(target, Array):
-        given, target = given.element, target.element
-    return target == STRING
 
 
 def _row_type(data_type: exp.DataType, node: exp.Cast) -> Type:

@@ -1,18 +1,18 @@
-"""ROW constructors, fields, comparison and casts as Spark SQL.
+"""ROW constructors, fields, comparison and texts as Spark SQL.
 
 ROW(a, b) has the fields EXPR$0 and EXPR$1. Two rows are equal if all their fields are equal; NULL equals NULL. Two
 constructors are compared field by field, so that a NULL field makes the result unknown.
-Source: Flink RowRowConverter, RowToStringCastRule, RowToRowCastRule.
+Source: Flink RowRowConverter, RowToStringCastRule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.functions.rows import STRUCT, struct
+from engine.functions.rows import STRUCT
 from engine.model.types import BOOLEAN, VOID, Array, Map, Row, Timestamp, Type, quote
 from engine.sql.algebra import Expr, plain
 from engine.sql.functions.digits import shown
@@ -71,22 +71,6 @@ def of_one_type(writer: ExpressionWriter, values: Sequence[str]) -> list[str]:
     ]
 
 
-def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Callable[[str, exp.DataType], str]) -> str:
-    """A row with other names and types. cast: converts a field. Raises SqlRejected if the number of fields differs."""
-    type_ = writer.type_of(value)
-    wanted = node.to.expressions
-    given = type_.fields if isinstance(type_, Row) else ()
-    if len(given) != len(wanted):
-        count = len(wanted)
-        message = f"a CAST to a ROW of {count} fields needs a ROW of {count} fields, but the value is {type_.flink}."
-        raise SqlRejected(message, node)
-    made = struct(
-        (target.name, cast(f"({value}).{quote(name)}", target.kind))
-        for (name, _), target in zip(given, wanted, strict=True)
-    )
-    return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
-
-
 def as_text(value: str, type_: Type, depth: int = 0) -> str:
     """A value as Flink prints it in rows, lists and maps: (1, NULL), [a, b], {k=v}; NULL for NULL."""
     item, key = f"x{depth}", f"e{depth}"
@@ -111,10 +95,3 @@ def as_text(value: str, type_: Type, depth: int = 0) -> str:
 
 def _part(value: str, type_: Type, depth: int) -> str:
     return f"coalesce({as_text(value, type_, depth)}, 'NULL')"
-
-
-def texts_of(value: str, type_: Array, depth: int = 1) -> str:
-    """An array, or one of arrays, with the texts of its elements; a NULL stays one."""
-    item, inner = f"x{depth}", type_.element
-    each = texts_of(item, inner, depth + 1) if isinstance(inner, Array) else as_text(item, inner, depth + 1)
-    return f"transform({value}, {item} -> {each})"

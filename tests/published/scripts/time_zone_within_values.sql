@@ -31,3 +31,8 @@ SELECT id, CAST(ARRAY[TO_TIMESTAMP_LTZ(started, 3)] AS ARRAY<STRING>) AS texts,
 FROM calls WHERE started IS NOT NULL;
 
 SELECT id, CAST(ARRAY[TO_TIMESTAMP_LTZ(started, 3)] AS ARRAY<DATE>)[1] AS its_day FROM calls WHERE started IS NOT NULL;
+
+-- Keys of the zone, and JSON, which is of UTC.
+SELECT id, CAST(CAST(MAP[TO_TIMESTAMP_LTZ(started, 3), TO_TIMESTAMP_LTZ(started, 3)] AS MAP<STRING, TIMESTAMP(3)>) AS STRING) AS keyed,
+  JSON_OBJECT('at' VALUE TO_TIMESTAMP_LTZ(started, 3), 'all' VALUE ARRAY[TO_TIMESTAMP_LTZ(started, 3)]) AS j
+FROM calls WHERE started IS NOT NULL;
