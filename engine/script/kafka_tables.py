@@ -27,7 +27,14 @@ _FORMATS: Final = {"kafka": (*_KEY_FORMATS, *_CHANGES), "upsert-kafka": _KEY_FOR
 _STARTS: Final = ("earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _ENDS: Final = ("unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets")
 _NAMES: Final = {"topic": "topic", "topic-pattern": "topic_pattern"}
-_CSV: Final = {"field-delimiter": "separator", "quote-character": "quote", "null-literal": "null_text"}
+_SHARED: Final = {
+    "csv.field-delimiter": "separator",
+    "csv.quote-character": "quote",
+    "csv.null-literal": "null_text",
+    "raw.charset": "raw_charset",
+    "raw.endianness": "raw_endianness",
+}
+_ORDERS: Final = ("big-endian", "little-endian")
 _NOT_READ: Final = ("headers", "leader-epoch")
 TIMES_OF_CHANGES: Final = ("value.source.timestamp", "values.source.timestamp", "value.ingestion-timestamp")
 """The times that a change in a message tells."""
@@ -147,17 +154,20 @@ def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any],
             parameters["key_columns"] = [each.strip() for each in fields.split(";") if each.strip()]
         parameters["key_prefix"] = options.pop("key.fields-prefix", "")
         parameters["value_has_key"] = options.pop("value.fields-include", "ALL").upper() != "EXCEPT_KEY"
-    csv: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
     for where in (prefix, "key."):
-        for option, field in _CSV.items():
-            text = options.pop(f"{where}csv.{option}", None)
-            if text is not None and csv.setdefault(field, text) != text:
-                message = f"'csv.{option}' differs for key and value; here the two are the same."
+        for option, field in _SHARED.items():
+            text = options.pop(f"{where}{option}", None)
+            if text is not None and shared.setdefault(field, text) != text:
+                message = f"{option!r} differs for key and value; here the two are the same."
                 raise ddl.rejected(message)
+    if (order := shared.get("raw_endianness", _ORDERS[0])) not in _ORDERS:
+        message = f"'raw.endianness' is {' or '.join(_ORDERS)}, not {order!r}."
+        raise ddl.rejected(message)
     if "csv" in (name, key):
         # Of another text for NULL, or of none, an empty field is no NULL, as in Flink.
-        csv["empty_is_null"] = csv.get("null_text") == ""
-    parameters |= csv
+        shared["empty_is_null"] = shared.get("null_text") == ""
+    parameters |= shared
     of_avro = [(f"{where}{one}.", one) for where, one in ((prefix, name), ("key.", key)) if one in AVRO]
     if of_avro:
         parameters |= avro_options(ddl, options, of_avro)

@@ -16,7 +16,8 @@ from engine.contract.derived import Derived
 from engine.contract.parameters import Columns, parameter
 from engine.contract.source import PrimaryKey
 from engine.model.schema import Schema
-from engine.reading.kafka.source import END, FORMAT, KafkaTopics
+from engine.reading.kafka.fields import END, FORMAT
+from engine.reading.kafka.source import KafkaTopics
 from engine.sources.canal_json import CanalJson
 from engine.sources.debezium_json import DebeziumJson
 from engine.sources.maxwell_json import MaxwellJson

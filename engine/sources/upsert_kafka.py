@@ -18,7 +18,8 @@ from engine.contract.source import PrimaryKey
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema
-from engine.reading.kafka.source import END, FORMAT, KafkaTopics, KeyFormat
+from engine.reading.kafka.fields import END, FORMAT, KeyFormat
+from engine.reading.kafka.source import KafkaTopics
 
 
 class UpsertKafka(KafkaTopics):

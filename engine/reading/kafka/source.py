@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from engine.contract.derived import Derived
-from engine.contract.parameters import Columns, Parameters, parameter
+from engine.contract.parameters import Columns, parameter
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema
@@ -34,10 +34,12 @@ from engine.reading.files.source import one_character
 from engine.reading.flink_table import create_table, null_literal
 from engine.reading.kafka.client import BROKERS, client_of
 from engine.reading.kafka.fetch import Fetching, messages_of
+from engine.reading.kafka.fields import FORMAT, KeyFormat, MetadataColumn, Property
 from engine.reading.kafka.offsets import first_logs
 from engine.reading.kafka.stream import KafkaStream
 from engine.reading.kafka.topics import DISCOVERY_MS, Topics
-from engine.reading.servers.message_rows import METADATA, Binary, Format, MessageReader, Raw
+from engine.reading.servers.message_rows import METADATA, Binary, Format, MessageReader
+from engine.reading.servers.raw_values import CHARSET, RAW, RawReader, is_charset
 from engine.reading.servers.secrets import NOTE, named_in, names_any
 from engine.reading.servers.served import ColumnsThere
 from engine.reading.typed.columns import check_names, column_of, derive_source
@@ -49,30 +51,7 @@ if TYPE_CHECKING:
 DISCOVERY: Final = "scan.topic-partition-discovery.interval"
 # The number of messages in the sample for columns and types.
 _SAMPLE: Final = 1000
-KeyFormat = Literal["json", "csv", "raw", "avro", "avro-confluent"]
-FORMAT: Final = parameter("Format", "The format of message values.", default="json")
-END: Final = parameter(
-    "End at",
-    "Where the source ends. unbounded: a live run never ends, any other run ends with the last message at its start.",
-    default="unbounded",
-    last=True,
-)
-
-
-class Property(Parameters):
-    """An option of Kafka's client."""
-
-    name: str = parameter("Name", "The name of an option of Kafka's client, such as security.protocol.", min_length=1)
-    value: str = parameter("Value", "For a secret, name an environment variable: ${env:KAFKA_PASSWORD}.", default="")
-
-
-class MetadataColumn(Parameters):
-    """A column with the broker's metadata of a message."""
-
-    name: str = parameter("Name", min_length=1)
-    of: Literal["timestamp", "timestamp-type", "offset", "partition", "topic"] = parameter(
-        "What it is", default="timestamp"
-    )
+_OF_RAW: Final = {"charset": CHARSET, "endianness": "big-endian"}
 
 
 class KafkaTopics(Topics):
@@ -147,6 +126,10 @@ class KafkaTopics(Topics):
         "An empty field is NULL, for CSV. Otherwise it is as in Flink: an empty text, FALSE, or a rejected message.",
         default=True,
         last=True,
+    )
+    raw_charset: str = parameter("Charset", "Of texts that are a whole message, for raw.", default=CHARSET, last=True)
+    raw_endianness: Literal["big-endian", "little-endian"] = parameter(
+        "Order of bytes", "Of numbers that are a whole message, for raw.", default="big-endian", last=True
     )
     format: str = FORMAT
 
@@ -319,7 +302,10 @@ class KafkaTopics(Topics):
                 }
             if name in AVRO:
                 settings |= self._avro_sql(name, where)
-            elif name != "raw":
+            elif name == "raw":
+                raw = {"charset": self.raw_charset, "endianness": self.raw_endianness}
+                settings |= {f"{where}raw.{each}": text for each, text in raw.items() if text != _OF_RAW[each]}
+            else:
                 settings[f"{where}{name}.ignore-parse-errors"] = "true"
         if self.key_format is not None:
             settings |= {"key.fields-prefix": self.key_prefix} if self.key_prefix else {}
@@ -338,9 +324,7 @@ class KafkaTopics(Topics):
             if name not in names:
                 Schema(tuple(Column(each, STRING) for each in names)).column(name, node, "key_columns")
             if not name.startswith(self.key_prefix):
-                message = (
-                    f"key_prefix: {name} does not begin with {self.key_prefix!r}, as all columns of the key have to."
-                )
+                message = f"key_prefix: {name} does not begin with {self.key_prefix!r}, as all columns of the key do."
                 raise PipelineError(message, node, "key_prefix")
         if self.key_format is not None and not self.keys:
             message = "key_columns: the key has a format, but no columns. Name them, or leave its format empty."
@@ -351,13 +335,28 @@ class KafkaTopics(Topics):
         if self.key_prefix and self.value_has_key:
             message = "value_has_key: with a prefix the key's columns stand in the key alone. Switch it off."
             raise PipelineError(message, node, "value_has_key")
-        in_value = len(names) - (len(self.keys) if self.key_format is not None and not self.value_has_key else 0)
-        if self.format == "raw" and in_value != 1:
-            message = "format: raw is for a value of one column. Choose json or csv."
-            raise PipelineError(message, node, "format")
-        if self.key_format == "raw" and len(self.keys) != 1:
-            message = "key_format: raw is for a key of one column. Choose json or csv."
-            raise PipelineError(message, node, "key_format")
+        if "raw" in (self.format, self.key_format):
+            self._check_raw(node)
+
+    def _check_raw(self, node: str) -> None:
+        """Raises PipelineError for values, or keys, that are not one column of a type that the format has."""
+        if not is_charset(self.raw_charset):
+            message = f"raw_charset: {self.raw_charset!r} is no known charset. Write UTF-8, ISO-8859-1 or the like."
+            raise PipelineError(message, node, "raw_charset")
+        is_apart = self.key_format is not None and not self.value_has_key
+        of_value = [each for each in self.columns if not (is_apart and each.name in self.keys)]
+        of_key = [each for each in self.columns if each.name in self.keys]
+        for field, what, columns in (("format", "value", of_value), ("key_format", "key", of_key)):
+            if getattr(self, field) != "raw":
+                continue
+            if len(columns) != 1:
+                message = f"{field}: raw is for a {what} of one column. Choose json or csv."
+                raise PipelineError(message, node, field)
+            type_ = column_of(columns[0].name, columns[0].type, node, "columns").type
+            if type_ not in RAW:
+                message = f"{field}: raw has no {type_.flink}. Make {columns[0].name} one of "
+                message += f"{', '.join(each.flink for each in RAW)}, and cast it in a query."
+                raise PipelineError(message, node, field)
 
     def _avro(self, name: str, columns: tuple[Column, ...], node: str, field: str) -> AvroReader:
         """The reader of a format of Avro. Raises PipelineError for types that it does not have."""
@@ -396,4 +395,6 @@ class KafkaTopics(Topics):
                 multi_line=False,
                 empty_is_null=self.empty_is_null,
             )
-        return Raw(rows) if name == "raw" else JsonReader(rows)
+        if name == "raw":
+            return RawReader(rows, self.raw_charset, is_little=self.raw_endianness == "little-endian")
+        return JsonReader(rows)

@@ -26,9 +26,8 @@ from engine.model.types import BIGINT, INT, STRING, TIMESTAMP, Type
 from engine.reading.avro.gathering import Read
 from engine.reading.avro.registry import Written, written_in
 from engine.reading.files.csv_scan import CsvReader
-from engine.reading.files.text_files import NOT_UTF8, TOO_LONG, Block, Places
+from engine.reading.files.text_files import TOO_LONG, Block, Places
 from engine.reading.servers.kept_messages import Piece, messages_in
-from engine.reading.typed.casts import cast_texts
 from engine.reading.typed.typed_rows import RowTypes
 
 METADATA: Final[dict[str, Type]] = {
@@ -57,7 +56,7 @@ class Format(Protocol):
 
 @runtime_checkable
 class Binary(Protocol):
-    """Reads values that are no text."""
+    """Reads values that are no lines."""
 
     @property
     def rows(self) -> RowTypes:
@@ -65,33 +64,6 @@ class Binary(Protocol):
 
     def of_messages(self, values: Sequence[bytes], written: Written) -> Read:
         """The records of values. written: the schemas of a registry that stand beside the messages."""
-
-
-@dataclass(frozen=True)
-class Raw:
-    """Reads a line as a single value."""
-
-    rows: RowTypes
-
-    def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
-        """The records and rejected lines of a block."""
-        lines = block.text.removesuffix(b"\n").split(b"\n")
-        texts: list[str | None] = []
-        broken: dict[int, str] = {}
-        for at, line in enumerate(lines):
-            try:
-                texts.append(line.decode())
-            except UnicodeDecodeError:
-                texts.append(None)
-                broken[at] = NOT_UTF8
-        (column,) = self.rows.columns
-        values = cast_texts(pa.array(texts, pa.string()), column.type)
-        _, reasons = self.rows.judged([pa.array(texts, pa.string())])
-        reasons |= broken
-        kept = [at for at in range(len(lines)) if at not in reasons]
-        batch = self.rows.batch({column.name: values}).take(pa.array(kept, pa.int64()))
-        rejected = [numbers.rejected(at + 1, lines[at], why) for at, why in reasons.items()]
-        return ReadPart(batch, name, [at + 1 for at in kept], rejected)
 
 
 @dataclass(frozen=True)
@@ -163,13 +135,13 @@ class MessageReader:
             return self._read_bytes(format_, what, texts, wanted, places, rejected)
         lines: list[bytes] = []
         owners: list[int] = []
-        one_line, may_be_blank = isinstance(format_, CsvReader | Raw), isinstance(format_, Raw)
+        one_line = isinstance(format_, CsvReader)
         for at in wanted:
             text = texts[at]
             reason = ""
             if text is None:
                 reason = _NO_KEY
-            if text is not None and not text.strip() and not may_be_blank:
+            if text is not None and not text.strip():
                 reason = _EMPTY.format(what)
             if text is not None and (b"\n" in text or b"\r" in text):
                 text = text.strip(b"\r\n")

@@ -72,6 +72,15 @@ REGISTERED = """
     );
     SELECT name, COUNT(*) AS n FROM users GROUP BY name;
 """
+RAW = """
+    CREATE TABLE lines (id BIGINT, line STRING) WITH (
+      'connector' = 'kafka', 'topic' = 'lines', 'properties.bootstrap.servers' = 'localhost:9092',
+      'scan.startup.mode' = 'earliest-offset', 'key.format' = 'raw', 'key.fields' = 'id',
+      'key.raw.endianness' = 'little-endian', 'value.format' = 'raw', 'value.raw.charset' = 'ISO-8859-1',
+      'value.fields-include' = 'EXCEPT_KEY'
+    );
+    SELECT line, COUNT(*) AS n FROM lines GROUP BY line;
+"""
 OF_DEBEZIUM = """
     CREATE TABLE users (id BIGINT, name STRING) WITH (
       'connector' = 'kafka', 'topic' = 'users', 'properties.bootstrap.servers' = 'localhost:9092',
@@ -97,6 +106,7 @@ def parameters(text: str, spark: SparkSession) -> dict[str, Any]:
         OF_MYSQL,
         AVRO,
         REGISTERED,
+        RAW,
         OF_DEBEZIUM,
         USERS.replace("users (id", "users (v INT METADATA FROM 'partition', id"),
     ],
@@ -157,6 +167,11 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
             ORDERS.replace("= 'timestamp'", "= 'yesterday'"),
             "'scan.startup.mode' is 'yesterday'. Available: earliest-offset",
         ),
+        (RAW.replace("line STRING", "line DATE"), "format: raw has no DATE. Make line one of STRING, "),
+        (RAW.replace("id BIGINT", "id DECIMAL(3, 1)"), "key_format: raw has no DECIMAL(3, 1)."),
+        (RAW.replace("line STRING", "line STRING, more INT"), "format: raw is for a value of one column."),
+        (RAW.replace("ISO-8859-1", "nonsense"), "raw_charset: 'nonsense' is no known charset."),
+        (RAW.replace("little-endian", "middle"), "'raw.endianness' is big-endian or little-endian, not 'middle'."),
         (ORDERS.replace("${env:KAFKA_PASSWORD}", "hunter2"), "sasl.password holds a secret"),
         (CHANGES.replace("'upsert'", "'some'"), "'changelog-mode' is 'some'. Available: all, upsert."),
         (

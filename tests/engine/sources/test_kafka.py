@@ -150,6 +150,25 @@ def test_csv_keys_and_metadata_are_columns(brokers: Cluster, topic: str, tmp_pat
     ]
 
 
+def test_a_raw_key_and_value_are_their_bytes(brokers: Cluster, topic: str, tmp_path: Path) -> None:
+    brokers.send(topic, "a\nb\r", "\u00e9".encode("latin-1"), None, key=b"\1\0")
+    brokers.send(topic, "c", key=b"\1")
+    columns = ({"name": "k", "type": "smallint"}, {"name": "v", "type": "string"})
+    raw = source(
+        *(brokers, topic),
+        format="raw",
+        columns=columns,
+        key_format="raw",
+        key_columns=["k"],
+        value_has_key=False,
+        raw_charset="ISO-8859-1",
+        raw_endianness="little-endian",
+    )
+    found, rejected = bounded(raw, tmp_path)
+    assert found == [(1, "a\nb\r"), (1, "\u00e9")]
+    assert [row[1:] for row in rejected] == [(3, "01", "the key: it has 1 byte, but SMALLINT has 2 bytes")]
+
+
 def test_debezium_messages_are_changes_all_of_them_or_none(brokers: Cluster, topic: str, tmp_path: Path) -> None:
     old, new = {"id": 1, "note": "a"}, {"id": 1, "note": "b"}
     brokers.send(topic, {"op": "c", "after": old}, {"op": "u", "before": old, "after": new}, None)

@@ -1,0 +1,75 @@
+"""Reads messages whose value, or key, is one column: a text, bytes, or a number as bytes.
+
+A number has exactly the bytes of its type, a BOOLEAN is one byte, which is zero for FALSE. Of a text, bytes that the
+charset does not have become U+FFFD.
+Source: Flink RawFormatDeserializationSchema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from engine.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, STRING, TINYINT, Type
+from engine.reading.avro.gathering import Read
+from engine.reading.avro.registry import Written
+from engine.reading.typed.typed_rows import RowTypes
+
+_NUMBERS: Final[dict[Type, str]] = {
+    **{BOOLEAN: "i1", TINYINT: "i1", SMALLINT: "i2", INT: "i4", BIGINT: "i8"},
+    **{FLOAT: "f4", DOUBLE: "f8"},
+}
+RAW: Final[tuple[Type, ...]] = (STRING, BINARY, *_NUMBERS)
+"""The types that the format has."""
+CHARSET: Final = "UTF-8"
+
+
+def is_charset(name: str) -> bool:
+    """Whether texts can be in it."""
+    try:
+        "a".encode(name)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class RawReader:
+    """Reads values of one column. charset: of a text. is_little: whether a number begins with its lowest byte."""
+
+    rows: RowTypes
+    charset: str = CHARSET
+    is_little: bool = False
+
+    def of_messages(self, values: Sequence[bytes], _written: Written) -> Read:
+        """The records of values."""
+        (column,) = self.rows.columns
+        reasons: dict[int, str] = {}
+        if column.type in _NUMBERS:
+            held = self._numbers(column.type, values, reasons)
+        else:
+            read: Callable[[bytes], Any] = bytes if column.type == BINARY else self._text
+            held = pa.array(map(read, values), column.type.arrow)
+        typed, misfits = self.rows.checked([(held, held)], reasons)
+        kept = [at for at in range(len(values)) if at not in misfits]
+        return Read(self.rows.batch(typed).take(pa.array(kept, pa.int64())), kept, misfits)
+
+    def _text(self, value: bytes) -> str:
+        # Without a mark of its order, Java reads it from the highest byte on.
+        is_unmarked = value[:2] not in (b"\xfe\xff", b"\xff\xfe")
+        is_utf_16 = self.charset.upper().replace("_", "-") == "UTF-16"
+        return value.decode("utf-16-be" if is_utf_16 and is_unmarked else self.charset, "replace")
+
+    def _numbers(self, type_: Type, values: Sequence[bytes], reasons: dict[int, str]) -> pa.Array:
+        layout = np.dtype(_NUMBERS[type_]).newbyteorder("<" if self.is_little else ">")
+        for at, value in enumerate(values):
+            if len(value) != layout.itemsize:
+                has, of = (f"{size} byte{'s' * (size != 1)}" for size in (len(value), layout.itemsize))
+                reasons[at] = f"it has {has}, but {type_.flink} has {of}"
+        nothing = bytes(layout.itemsize)
+        read = np.frombuffer(b"".join(nothing if at in reasons else value for at, value in enumerate(values)), layout)
+        return pa.array(read != 0 if type_ == BOOLEAN else read.astype(layout.newbyteorder("=")))
