@@ -1,12 +1,14 @@
 """Reads sources, or the part for one epoch, each once, into units (`engine.runtime.arrivals.units`).
 
 Data that workers can read themselves goes directly into Arrow, one task per part; other sources are a Spark job each.
+Sources that read the same parts in the same way, such as two tables over one file, share the reading; if they also
+compute the same columns, they share the units.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -17,7 +19,7 @@ import pyarrow.compute as pc
 
 from engine.contract.frames import FILE, LINE, NUMBER, ORDINAL, RAW, REASON, TIME, rejected_schema
 from engine.contract.scan import ReadPart, Rejected, Scan, milliseconds
-from engine.contract.source import Source, SourceFrames
+from engine.contract.source import ComputedColumn, Source, SourceFrames
 from engine.errors import SourceError
 from engine.model.schema import Column
 from engine.planner import NodePlan, Plan
@@ -25,7 +27,7 @@ from engine.reading.apart import LOOK_S, Foreign, answers_of
 from engine.reading.files.storage import is_uri
 from engine.reading.files.text_files import TextPart
 from engine.reading.typed.computed import computation_of, frames_of
-from engine.runtime.arrivals.units import BYTES, Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
+from engine.runtime.arrivals.units import BYTES, REJECTED, Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
 from engine.runtime.record_search import suspects_of_source
 from engine.runtime.record_waits import Watched
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard
@@ -84,7 +86,7 @@ def take_in(
     from pyspark.errors import PySparkException
 
     files: dict[str, UnitFiles] = {}
-    scanned: list[tuple[_Scanned, int]] = []
+    scanned: list[_Scanned] = []
     reports: list[Report] = []
     sent = watched.files.send(path for given in givens for path in given.inputs)
     for given in givens:
@@ -94,7 +96,7 @@ def take_in(
         changes = not node.derived.is_insert_only
         if scan is not None and compute is not None:
             files[node.id] = _unit_files(given, watched.files.workspace, changes, scan)
-            scanned += [(_Scanned(files[node.id], scan.at(places), compute), at) for at in range(len(scan.parts))]
+            _share(scanned, scan.at(places), _Made((files[node.id],), source.computed, compute))
             continue
         files[node.id] = _unit_files(given, watched.files.workspace, changes, scan)
         try:
@@ -105,7 +107,8 @@ def take_in(
             raise SourceError(message, node.id) from error
     try:
         # One job for the parts of all scans. Each part is a unit; the part's index is the unit's number.
-        reports += run_each(spark, [partial(_read_part, *each) for each in scanned], heard)
+        work = [partial(_read_part, each, number) for each in scanned for number in range(len(each.scan.parts))]
+        reports += run_each(spark, work, heard)
     except PySparkException as error:
         if not (node_id := failing_node(error)):
             if lost_worker(error) and (read_error := _foreign_among(scanned)) is not None:
@@ -116,16 +119,14 @@ def take_in(
     return {name: Read(files[name], units_of(reports, name), rejected_of(reports, name)) for name in files}
 
 
-def _foreign_among(scanned: Sequence[tuple[_Scanned, int]]) -> SourceError | None:
+def _foreign_among(scanned: Sequence[_Scanned]) -> SourceError | None:
     """The error of a run that lost a worker, if one of its files may be the reason.
 
     The worker had no time to tell which. Each file is tried once more, in a process of its own.
     """
     names: dict[str, str] = {}
-    for source, number in scanned:
-        if not source.scan.is_foreign:
-            continue
-        node, part = source.files.node, source.scan.parts[number]
+    for source, part in [(each, part) for each in scanned if each.scan.is_foreign for part in each.scan.parts]:
+        node = source.node
         names.setdefault(part.name, node)
         try:
             for _ in answers_of(Foreign(part.name, node, _ADVICE), _tried, source.scan.read, part, seconds=LOOK_S):
@@ -161,28 +162,77 @@ def _unit_files(given: Given, workspace: Workspace, changes: bool, scan: Scan | 
 
 
 @dataclass(frozen=True)
-class _Scanned:
-    """A scan, and the computation on its records: computed columns, and TIME."""
+class _Made:
+    """The units of sources that make the same of the same records: their computed columns, and TIME.
 
-    files: UnitFiles
-    scan: Scan
+    files: of each of them. The units are in those of the first; each has its own rejected rows.
+    """
+
+    files: tuple[UnitFiles, ...]
+    computed: tuple[ComputedColumn, ...]
     compute: Callable[[ReadPart], ReadPart]
+
+    def is_like(self, other: _Made) -> bool:
+        """Whether another source makes the same units."""
+        return self.computed == other.computed and self.files[0].are_like(other.files[0])
+
+
+@dataclass(frozen=True)
+class _Scanned:
+    """A scan, and what sources make of its records."""
+
+    scan: Scan
+    made: tuple[_Made, ...]
+
+    @property
+    def node(self) -> str:
+        """The first of the sources, which answers for what cannot be read."""
+        return self.made[0].files[0].node
+
+
+def _share(scanned: list[_Scanned], scan: Scan, made: _Made) -> None:
+    """Add a source to the scans, to an equal one if there is one."""
+    for at, known in enumerate(scanned):
+        if known.scan != scan:
+            continue
+        for place, other in enumerate(known.made):
+            if other.is_like(made):
+                both = replace(other, files=other.files + made.files)
+                scanned[at] = replace(known, made=(*known.made[:place], both, *known.made[place + 1 :]))
+                return
+        scanned[at] = replace(known, made=(*known.made, made))
+        return
+    scanned.append(_Scanned(scan, (made,)))
 
 
 def _read_part(source: _Scanned, number: int) -> Iterator[Report]:
     name = f"{number:06d}-{task_name()}"
-    files = source.files
-    unit, rejected = files.begin(number, name), files.rejected(name)
+    writers = [
+        (made, made.files[0].begin(number, name), [files.rejected(name) for files in made.files])
+        for made in source.made
+    ]
+    failing = source.node
     try:
         for part in source.scan.read(source.scan.parts[number]):
-            computed = source.compute(part)
-            unit.write(computed.records, number, number)
-            rejected.write(_rejected_batch(files.node, computed.rejected))
+            for made, unit, rejected in writers:
+                failing = made.files[0].node
+                computed = made.compute(part)
+                unit.write(computed.records, number, number)
+                for files, file in zip(made.files, rejected, strict=True):
+                    file.write(_rejected_batch(files.node, computed.rejected))
+            failing = source.node
     except Exception as error:
-        raise NodeFailed(files.node, error) from error
-    yield from close_all(files.node, iter((unit,)), rejected)
-    if size := _bytes_of(source.scan.parts[number]):
-        yield {"node": files.node, BYTES: size}
+        raise NodeFailed(failing, error) from error
+    size = _bytes_of(source.scan.parts[number])
+    for made, unit, rejected in writers:
+        written = unit.close()
+        for files, file in zip(made.files, rejected, strict=True):
+            if written is not None:
+                yield {**written, "node": files.node}
+            if file.close():
+                yield {"node": files.node, REJECTED: file.path}
+            if size:
+                yield {"node": files.node, BYTES: size}
 
 
 def _bytes_of(part: Any) -> int:

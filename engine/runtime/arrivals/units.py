@@ -11,7 +11,7 @@ The units alone determine the numbers: their record counts and largest event tim
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -65,6 +65,10 @@ class UnitFiles:
     has_marks: bool
     numbered: Numbered | None = None
     clock: Column | None = None
+
+    def are_like(self, other: UnitFiles) -> bool:
+        """Whether units of another source's records are the same if the records are."""
+        return replace(other, node=self.node) == self
 
     @property
     def arrow(self) -> pa.Schema:

@@ -125,6 +125,43 @@ def test_an_explicit_watermark_is_an_event_without_a_record(spark: SparkSession,
     assert [row["watermark_ms"] for row in trace.watermarks[:-1]] == [None, 500, 500, 500]
 
 
+@pytest.mark.parametrize("mode", ["one_after_the_other", "in_turn"])
+def test_tables_over_one_file_share_its_reading_and_each_has_its_own_events(
+    mode: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_text("n,at\n1,30\n2,10\nx,20\n3,40\n")
+    double = {"name": "more", "expression": "n * 2"}
+    tables: dict[str, dict[str, Any]] = {
+        "one": {"event_time": "at", "watermark_delay_ms": 5},
+        "same": {"event_time": "at", "watermark_delay_ms": 20},
+        "plain": {},
+        "more": {"event_time": "at", "computed": [double]},
+        "timed": {"event_time": "more", "computed": [double]},
+    }
+    types = {"n": "BIGINT"}
+    nodes = [
+        {"id": name, "operator": "csv", "parameters": {"path": "in.csv", "types": types, **given}}
+        for name, given in tables.items()
+    ]
+
+    def of(*sources: dict[str, Any], folder: str) -> tuple[TraceRecorder, list[Path]]:
+        document = Pipeline.from_dict({"nodes": [*sources], "edges": [], "arrival": {"mode": mode}})
+        trace = run_pipeline(document, spark, tmp_path, tmp_path / folder, epochs=2)
+        return trace, [*tmp_path.glob(f"{folder}/**/sources/**/*.parquet")]
+
+    together, units = of(*nodes, folder="together")
+    assert len(units) == len(nodes) - 1
+    for node in nodes:
+        name = str(node["id"])
+        alone, _ = of(node, folder=name)
+        assert [one.row for one in together.records[name]] == [one.row for one in alone.records[name]]
+        for rows in ("rejected", "watermarks"):
+            mine = [row for row in getattr(together, rows) if row.get("node", row.get("source")) == name]
+            own = getattr(alone, rows)
+            assert [{**row, "seq": None} for row in mine] == [{**row, "seq": None} for row in own], (name, rows)
+        assert len(alone.rejected) == 1
+
+
 def test_a_damaged_file_is_told_with_its_node_and_line(spark: SparkSession, tmp_path: Path) -> None:
     random = Random(7)
     lines = [f"{number},{random.randrange(1 << 60)}" for number in range(20_000)]
