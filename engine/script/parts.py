@@ -89,14 +89,21 @@ class Parts:
             assert arrival is not None, "its table tells when rows arrived"
             self.tables[name] = with_now(self.tables[name], arrival, self.clock_ms)
             return True
-        without = [name for name, table in self.tables.items() if proctimes_of(table)]
-        wanted = [name for name in without if not error.table or node_id_of(name) == error.table]
+        if error.table:
+            tables = {name: table for name, table in self.tables.items() if node_id_of(name) == error.table}
+        else:
+            tables = self.tables
+        wanted = [name for name, table in tables.items() if proctimes_of(table) or self._needs_clock(table, error)]
         for name in wanted:
             self.set_clock(name, for_windows=error.for_windows)
         if not wanted and not self.is_clock_read:
             self.is_clock_read = True
             return True
         return bool(wanted)
+
+    def _needs_clock(self, table: TableDdl, error: NoClock) -> bool:
+        """Whether windows are over the PROCTIME() of a query, and its table has no clock yet."""
+        return bool(error.for_windows and error.table) and not table.clocked
 
     def told(self, query: Expr) -> Expr:
         """A query with what the recorded clock tells."""

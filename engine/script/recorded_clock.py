@@ -107,10 +107,10 @@ def proctimes_of(table: TableDdl) -> list[str]:
     return [column.name for column in table.computed if is_proctime(column.value)]
 
 
-def with_rowtime(table: TableDdl) -> TableDdl:
+def with_rowtime(table: TableDdl, name: str = ROWTIME) -> TableDdl:
     """The table with the column of arrival that a script names without declaring it."""
-    arrived = Computed(ROWTIME, exp.Anonymous(this="PROCTIME", expressions=[]))
-    return replace(table, computed=(*table.computed, arrived), order=(*table.order, ROWTIME))
+    arrived = Computed(name, exp.Anonymous(this="PROCTIME", expressions=[]))
+    return replace(table, computed=(*table.computed, arrived), order=(*table.order, name))
 
 
 def has_own_rowtime(table: TableDdl) -> bool:
@@ -122,9 +122,12 @@ def with_clock(table: TableDdl, arrival: Arrival | None, ms: int, *, for_windows
     """The table with values of its processing times, and of CURRENT_TIMESTAMP in its computed columns.
 
     arrival: of its rows. ms: where nothing tells it. for_windows: the processing time takes the place of an event time,
-    even of a declared one.
+    even of a declared one, and a table that has none gets one, as its queries have PROCTIME() themselves.
     """
     times = proctimes_of(table)
+    if for_windows and not times:
+        times = [free_name("clock", table.order)]
+        table = replace(with_rowtime(table, times[0]), hidden=(*table.hidden, *times))
     name = times[0] if times else free_name("clock", table.order)
     mark, now = table.watermark, instant(ms)
     why = f"{in_words(ms)}, as nothing tells when they arrived; SET '{OPTION}' takes another time"

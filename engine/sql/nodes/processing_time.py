@@ -79,8 +79,9 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
     match relation:
         case Scan():
             source = configured(relation.table.node)
-            if isinstance(source, Source) and source.processing_time and source.event_time is not None:
-                return relation, source.event_time
+            arrived = source.event_time if isinstance(source, Source) else None
+            if arrived is not None and (source.processing_time or arrived in relation.table.clocked):
+                return relation, arrived
             name = relation.table.name
             message = (
                 f"{time!r} is a processing time, and {name} does not say when its records arrived. Give it a "
@@ -93,6 +94,8 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
             return replace(relation, input=below), column
         case Select():
             below, column = _with_time(relation.input, time, at)
-            name = free_name(column, relation.columns)
-            return Select(below, (*relation.items, (name, ref(column, at)))), name
+            items = tuple((name, ref(column, at) if is_proctime(item) else item) for name, item in relation.items)
+            known = next((name for name, item in items if plain(item) == column), None)
+            name = known or free_name(column, relation.columns)
+            return Select(below, items if known else (*items, (name, ref(column, at)))), name
     raise without_arrival_times(time, at)

@@ -48,6 +48,18 @@ def test_windows_of_processing_time_are_over_that_clock(spark: SparkSession) -> 
     assert found == [("00:00:00", "2"), ("00:00:02", "1")]
 
 
+@pytest.mark.parametrize(
+    "view", ["SELECT k, PROCTIME() AS q FROM t", "SELECT *, PROCTIME() AS q FROM t WHERE k IS NOT NULL"]
+)
+@pytest.mark.parametrize("time", ["", ", ts AS TO_TIMESTAMP_LTZ(0, 3), WATERMARK FOR ts AS ts"])
+def test_so_are_those_of_a_query_that_adds_the_processing_time(view: str, time: str, spark: SparkSession) -> None:
+    window = "TABLE(TUMBLE(TABLE v, DESCRIPTOR(q), INTERVAL '2' SECOND))"
+    query = f"SELECT window_start, COUNT(*) AS n FROM {window} GROUP BY window_start, window_end;"
+    made = MADE.format(by="datagen", more=time, options="").replace(", p AS PROCTIME()", "")
+    found = [(begin[11:19], count) for begin, count in result(f"{made}CREATE VIEW v AS {view}; {query}", spark)]
+    assert found == [("00:00:00", "2"), ("00:00:02", "1")]
+
+
 def test_where_nothing_tells_when_rows_arrived_the_clock_stands_still(spark: SparkSession) -> None:
     rows = result(f"{CLOCK}{ROWS}SELECT *, CURRENT_DATE AS d, UNIX_TIMESTAMP() AS s FROM t WHERE p <= NOW();", spark)
     assert rows == [(k, "2025-03-01 12:00:00+00:00", "2025-03-01", "1740830400") for k in "ab"]
