@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -49,6 +50,16 @@ class ReadPart(NamedTuple):
     rejected: Sequence[Rejected] = ()
     lines_before: Callable[[], int] = _none
     files: Sequence[str] = ()
+
+    def with_file_columns(self, of_files: Mapping[str, Callable[[str], str]]) -> ReadPart:
+        """The records with columns of their files. of_files: of `Source.file_columns`."""
+        records = self.records
+        for name, value in of_files.items():
+            values = pa.array([value(file) for file in self.files], pa.string()) if self.files else None
+            if values is None:
+                values = pa.repeat(pa.scalar(value(self.file), pa.string()), records.num_rows)
+            records = records.append_column(name, values)
+        return self._replace(records=records)
 
 
 @dataclass(frozen=True)
@@ -94,9 +105,19 @@ LINE_BYTES: Final = 16 << 20
 _PART_BITS: Final = 32
 
 
-def rows_of(scan: Scan, spark: SparkSession, schema: Schema, *, with_lines: bool = False) -> DataFrame:
-    """A scan as Spark's rows: records and rejected rows in one frame. with_lines: records have FILE and LINE too."""
-    parts, read = scan.parts, scan.read
+def rows_of(
+    scan: Scan,
+    spark: SparkSession,
+    schema: Schema,
+    *,
+    with_lines: bool = False,
+    of_files: Mapping[str, Callable[[str], str]] = MappingProxyType({}),
+) -> DataFrame:
+    """A scan as Spark's rows: records and rejected rows in one frame.
+
+    with_lines: records have FILE and LINE too. of_files: of `Source.file_columns`; the schema has them.
+    """
+    parts, read, values = scan.parts, scan.read, dict(of_files)
     arrow = source_rows_schema(schema)
 
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -105,7 +126,7 @@ def rows_of(scan: Scan, spark: SparkSession, schema: Schema, *, with_lines: bool
                 at = (number << _PART_BITS) + 1
                 for part in read(parts[number]):
                     size = part.records.num_rows
-                    yield _records(part, np.arange(at, at + size), arrow, with_lines)
+                    yield _records(part.with_file_columns(values), np.arange(at, at + size), arrow, with_lines)
                     at += size
                     if part.rejected:
                         yield _rejected(part.rejected, at, arrow)

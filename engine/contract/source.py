@@ -6,7 +6,7 @@ It is like an operator's (`engine.contract.operator`), with `scan` or `read` ins
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -21,7 +21,7 @@ from engine.contract.stream import Json, Stream, Whole
 from engine.errors import PipelineError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.model.types import INTEGERS, Timestamp, quote
+from engine.model.types import INTEGERS, STRING, Timestamp, quote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -218,6 +218,11 @@ class Source(Parameters):
         return None
 
     @property
+    def metadata_keys(self) -> Mapping[str, str]:
+        """By metadata column, its key in Flink's connector."""
+        return {}
+
+    @property
     def is_known_steady(self) -> bool:
         """Whether Flink's plan knows that inserted rows never change."""
         return True
@@ -258,8 +263,21 @@ class Source(Parameters):
     def derive(self, node: str, folder: Path) -> Derived:
         """The columns that are read, declared or inferred without Spark. folder: the base of relative paths.
 
-        Computed columns are added later (`engine.reading.typed.computed`).
+        Columns of files (`file_columns`) and computed columns are added later (`engine.reading.typed.computed`).
         """
+
+    def file_columns(self, folder: Path) -> Mapping[str, Callable[[str], str]]:
+        """Columns that say which file a record is from: by name, its value for a file as `ReadPart` names it."""
+        return {}
+
+    def read_schema(self, node: str, folder: Path) -> Schema:
+        """The columns of `derive`, then those of files: what computed columns are computed from."""
+        return self.with_file_columns(self.derive(node, folder).schema, folder)
+
+    def with_file_columns(self, read: Schema, folder: Path) -> Schema:
+        """The columns that are read, then those of files."""
+        of_files = self.file_columns(folder)
+        return Schema((*read, *(Column(name, STRING) for name in of_files))) if of_files else read
 
     def offered(self, field: str, node: str, folder: Path) -> tuple[str, ...]:
         """The current choices for a field that is marked `offered`. Raises SourceError."""
@@ -286,8 +304,9 @@ class Source(Parameters):
             rows_of(
                 scan if places is None else scan.at(places),
                 spark,
-                self.derive(node, folder).schema,
+                self.read_schema(node, folder),
                 with_lines=bool(self.computed),
+                of_files=self.file_columns(folder),
             )
         )
 

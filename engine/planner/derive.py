@@ -76,7 +76,7 @@ def _zoned(
     """The node with its operator in a time zone; its output stays the same."""
     operator = node.operator
     if isinstance(operator, Source):
-        read = [operator.derive(node.node.id, folder).schema] if operator.computed else []
+        read = [operator.read_schema(node.node.id, folder)] if operator.computed else []
         return replace(node, operator=zoned(node.node.id, operator, ("in",), read, in_zone))
     inputs = [done[edge.source].output(edge.source_port) for edge in node.edges]
     operator = zoned(node.node.id, operator, operator.ports, [input_.schema for input_ in inputs], in_zone)

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Any, Final
 
 from engine.contract.source import Source
@@ -45,15 +44,14 @@ def create_table(
     source: Source,
     options: Mapping[str, str],
     primary_key: Sequence[str] = (),
-    metadata: Mapping[str, str] = MappingProxyType({}),
     not_null: Sequence[str] = (),
 ) -> str:
-    """The CREATE TABLE statement of a source. metadata: by column, the metadata key of a message.
+    """The CREATE TABLE statement of a source.
 
     Flink's watermarks need a TIMESTAMP(3): an event time that counts ms or s gets a computed column
     `<name>_time` beside it.
     """
-    keys = {*primary_key, *not_null}
+    keys, metadata = {*primary_key, *not_null}, source.metadata_keys
     computed = [column.name for column in source.computed]
     lines = [
         f"  {quote(column.name)} {column.type.flink}{' NOT NULL' if column.name in keys else ''}"

@@ -38,6 +38,7 @@ from engine.script.avro_tables import avro_options
 from engine.script.datagen_tables import generated
 from engine.script.faker_tables import CONNECTOR as FAKER
 from engine.script.faker_tables import faked
+from engine.script.file_facts import with_file_facts
 from engine.script.inserted_rows import rows_of, stand_in, with_metadata
 from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import jdbc_table
@@ -170,6 +171,7 @@ def source_table(
     elif ddl.connector == "datagen" and kind_column is None:
         operator, parameters = "datagen", generated(ddl, warnings)
     elif ddl.connector == "filesystem":
+        ddl = with_file_facts(ddl, warnings)
         operator, parameters = _file(ddl, node_id, folder, warnings)
         if _is_elsewhere(operator, parameters, node_id, folder):
             warnings.append(f"{ddl.name}: there is no file {parameters['path']} on this machine. {INSTEAD}")
@@ -189,7 +191,7 @@ def source_table(
     metadata = ddl.metadata if "metadata" in parameters else ()
     if not metadata:
         warnings[:0] = [
-            f"{ddl.name}: the metadata column {column.name} is ignored; files have no metadata here."
+            f"{ddl.name}: the metadata column {column.name} is ignored; its connector has no metadata here."
             for column in ddl.metadata
         ]
     if kind_column is not None:
@@ -301,6 +303,9 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
         if not parameters["monitor_interval_ms"]:
             message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
             raise ddl.rejected(message)
+    metadata = [{"name": one.name, "of": one.key} for one in ddl.metadata]
+    if metadata and operator != "excel":
+        parameters["metadata"] = metadata
     if "monitor_interval_ms" in parameters or is_web(path) or operator == "avro":
         # The declared columns are trusted: the files may not exist yet, and Avro has NULL where one has no such field.
         parameters |= {"types": {column.name: column.type.flink for column in ddl.columns}, "fixed_columns": True}

@@ -9,6 +9,8 @@ base class has event time, watermark delay and computed columns, whose field `co
 - `derive`: the columns, without Spark. `engine.reading.typed.columns.derive_source` marks the event time and checks the
   names. `update_kind`: how a changelog writes updates. `is_known_steady`: whether Flink's plan knows that inserted
   rows never change
+- `file_columns`: columns that say which file a record is from, which `with_file_columns` adds to those that are read;
+  `read_schema` has both. `metadata_keys`: how Flink's connector calls such columns
 - when its records arrived: `arrives_by` names the column, which the recorded clock reads as `clock_in` says
 - `scan`: reads it into Arrow in Spark's workers, part by part (`engine.contract.scan`); or `read`, if Spark reads it.
 `inputs`: the local files that workers need

@@ -23,12 +23,12 @@ from engine.reading.avro.container import ADVICE, ContainerPart, ContainerReader
 from engine.reading.avro.schemas import AvroField, schema_of
 from engine.reading.avro.types import NoAvro, record_of, type_of
 from engine.reading.files.input_files import InputFile
-from engine.reading.files.source import RowFile
+from engine.reading.files.source import ManyFiles, RowFile
 from engine.reading.typed.columns import check_names
 from engine.reading.typed.typed_rows import RowTypes
 
 
-class AvroFiles(RowFile):
+class AvroFiles(ManyFiles, RowFile):
     """Avro files."""
 
     operator: ClassVar[str] = "avro"

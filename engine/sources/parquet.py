@@ -25,7 +25,7 @@ from engine.model.types import (
 )
 from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of, known_apart
 from engine.reading.files.input_files import InputFile
-from engine.reading.files.source import RowFile
+from engine.reading.files.source import ManyFiles, RowFile
 from engine.reading.typed.columns import check_names
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Parquet(RowFile):
+class Parquet(ManyFiles, RowFile):
     """Parquet files."""
 
     operator: ClassVar[str] = "parquet"

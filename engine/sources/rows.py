@@ -118,6 +118,11 @@ class Rows(Source):
         part = ReadPart(batch, node, lines, rejected)
         return Scan((part,), _itself, has_marks=has_marks)
 
+    @property
+    def metadata_keys(self) -> Mapping[str, str]:
+        """Those of the table for which its rows stand."""
+        return {} if self.stands_for is None else self.stands_for.metadata
+
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Rows:
         """The first rows."""
         return self.model_copy(update={"rows": self.rows[:rows]})
@@ -129,8 +134,8 @@ class Rows(Source):
         for a table, it is that table: the script has its rows in comments.
         """
         if self.stands_for is not None:
-            options, metadata = self.stands_for.options, self.stands_for.metadata
-            return rows_above(self.rows) + create_table(node, schema, self, options, self.primary_key, metadata)
+            table = create_table(node, schema, self, self.stands_for.options, self.primary_key)
+            return rows_above(self.rows) + table
         read = Schema(tuple(column for column in schema if column.name in [each.name for each in self.columns]))
         rows = [self._sql(item, read) for item in self.rows]
         lost = sum(row is None for row in rows)

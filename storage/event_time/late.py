@@ -9,6 +9,7 @@ from typing import Final
 from storage.database.connection import Row
 from storage.database.edge_records import values_at
 from storage.database.run_tables import RunTables
+from storage.event_time.late_group import LateGroup, condition_of
 from storage.event_time.model import LateRecord, LateSummary, LateTotals, RejectedRow
 from storage.library.of_all_runs import OfAllRuns
 from storage.model import ALL_EVENTS, Edge, EventRange, Paged, Values
@@ -55,13 +56,14 @@ class LateRecords(OfAllRuns):
         node: str | None = None,
         source: str | None = None,
         dropped: bool | None = None,
+        group: LateGroup | None = None,
         order: SortOrder | None = None,
         offset: int = 0,
         limit: int = 100,
     ) -> Paged[LateRecord]:
         """A line for each late record of an operator, with its values, in arrival order unless `order` is set.
 
-        dropped: only those that were dropped, or only those that were used.
+        dropped: only those that were dropped, or only those that were used. group: only those of a group.
         """
         edges = {(edge.node, edge.port): edge for edge in self._runs.edges(run_id)}
         if not edges:
@@ -79,6 +81,8 @@ class LateRecords(OfAllRuns):
             if value is not None:
                 parts.append(condition)
                 values[name] = value
+        if group is not None:
+            parts.append(f"({condition_of(self._runs.stored(run_id), group)})")
         where = " AND ".join(parts)
         total = self._database.count(f"FROM {table} WHERE {where}", values)
         rows = self._database.rows(

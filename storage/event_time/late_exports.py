@@ -16,6 +16,7 @@ from storage.changelogs.exports import exported_columns, write_query
 from storage.database.edge_records import records_of
 from storage.database.sql import identifier, literal
 from storage.errors import ExportFailed
+from storage.event_time.late_group import LateGroup, condition_of
 from storage.event_time.watermarks import RunWatermarks, combined_before
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.stored_run import StoredRun
@@ -61,10 +62,18 @@ class LateInput:
 class LateExports(OfAllRuns):
     """The files of all runs' late records."""
 
-    def write(self, run_id: int, path: Path, format_: Format, *, for_spreadsheets: bool = False) -> int:
+    def write(
+        self,
+        run_id: int,
+        path: Path,
+        format_: Format,
+        *,
+        for_spreadsheets: bool = False,
+        group: LateGroup | None = None,
+    ) -> int:
         """Write a line for each late record of an operator, in order of events; return their number.
 
-        Raises UnknownRun, ExportFailed.
+        group: only its records. Raises UnknownRun, ExportFailed.
         """
         run = self._runs.stored(run_id)
         late = set(self._database.rows(f"SELECT DISTINCT node, port FROM {run.tables.late}", {}))
@@ -79,7 +88,7 @@ class LateExports(OfAllRuns):
         parts = [
             f"SELECT {_facts(prefix, pushes[each.node], each.edge, format_)}"
             f"{exported_columns(each.edge, format_, safe=for_spreadsheets)} "
-            f"FROM {_late(run, each, pushes[each.node])}"
+            f"FROM {_late(run, each, pushes[each.node], group)}"
             for each in inputs
         ]
         query = f"{' UNION ALL BY NAME '.join(parts)} ORDER BY {prefix}event, {prefix}operator"
@@ -121,17 +130,18 @@ def _facts(prefix: str, pushes: str | None, edge: Edge, format_: Format) -> str:
     return ", ".join(f"{sql} AS {identifier(prefix + name)}" for name, sql in facts.items())
 
 
-def _late(run: StoredRun, each: LateInput, pushes: str | None) -> str:
+def _late(run: StoredRun, each: LateInput, pushes: str | None, group: LateGroup | None) -> str:
     """The late records l of an input, their records c, and the pushes p. A record that is on no edge has no columns."""
     push = "" if pushes is None else f"ASOF LEFT JOIN ({pushes}) p ON l.bound <= p.top "
-    return f"{late_at(run, each)} {push}{records_at(each)}"
+    return f"{late_at(run, each, group)} {push}{records_at(each)}"
 
 
-def late_at(run: StoredRun, each: LateInput) -> str:
-    """The late records of an input, as l; each is once, with the first window that it missed."""
+def late_at(run: StoredRun, each: LateInput, group: LateGroup | None = None) -> str:
+    """The late records of an input, or those of a group, as l; each is once, with the first window that it missed."""
+    only = "" if group is None else f" AND {condition_of(run, group)}"
     return (
         f"(SELECT *, watermark_ms - lateness_ms AS bound FROM {run.tables.late} WHERE entry = 1 "
-        f"AND node = {literal(each.node)} AND port = {literal(each.port)}) l"
+        f"AND node = {literal(each.node)} AND port = {literal(each.port)}{only}) l"
     )
 
 

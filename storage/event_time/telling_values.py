@@ -16,15 +16,15 @@ from pydantic import TypeAdapter
 
 from storage.database.cache import RunCache
 from storage.database.connection import Database
-from storage.database.edge_records import in_zone, records_of, time_of
+from storage.database.edge_records import records_of
 from storage.database.run_tables import RunTables
-from storage.database.sql import identifier, literal
+from storage.database.sql import literal
+from storage.event_time.late_group import columns_of
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
 from storage.model import Edge
 
-HOUR: Final = "hour of the event time"
 # A column with more values names single records, not a group of them.
 _VALUES: Final = 500
 _COMBINED: Final = 3
@@ -32,7 +32,6 @@ _SHOWN: Final = 8
 # Below this share of the late records, a value explains nothing; of columns that tell less, no pairs are made.
 _LEAST: Final = 0.02
 _TELLS: Final = 0.02
-_COMPARED: Final = ("VARCHAR", "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class TellingValues(OfAllRuns):
         total = self._database.count(f"FROM ({late})", {})
         if not total:
             return LateGroups(0, edge.total, ())
-        compared = _compared(edge)
+        compared = columns_of(edge)
         singles = [self._compare(edge, late, total, {name: compared[name]}) for name in compared]
         ranked = sorted((each for each in singles if each is not None), key=_by_bits)
         telling = [each.columns[0] for each in ranked if each.bits >= _TELLS][:_COMBINED]
@@ -160,18 +159,6 @@ class TellingValues(OfAllRuns):
 def _late_of(tables: RunTables, source: str, *, dropped: bool) -> str:
     only = " AND dropped" if dropped else ""
     return f"SELECT DISTINCT seq FROM {tables.late} WHERE source = {literal(source)}{only}"
-
-
-def _compared(edge: Edge) -> dict[str, str]:
-    """By column, its value as SQL: those whose values may form groups, and the hour of the event time."""
-    columns = {
-        column.name: f"c.{identifier(column.stored_as)}"
-        for column in edge.columns
-        if column.duckdb_type.upper() in _COMPARED and not column.time
-    }
-    if (time := time_of(edge)) is not None:
-        columns[HOUR] = f"strftime(make_timestamp_ms({in_zone(edge, time)}), '%H:00')"
-    return columns
 
 
 def _by_bits(each: TellingColumns) -> tuple[float, int]:

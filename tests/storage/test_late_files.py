@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from storage import Store
-from storage.event_time.telling_values import HOUR
+from storage.event_time.late_group import HOUR, LateGroup
+from storage.event_time.model import LateRecord
 from storage.model import EventRange
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
@@ -145,6 +146,45 @@ def test_the_columns_that_tell_most_come_first_and_two_together_if_they_tell_mor
     by_name = {group.columns: group.bits for group in found.groups}
     assert by_name["name",] < 0
     assert (HOUR,) in by_name
+
+
+def test_a_group_leads_to_its_records_and_they_can_be_exported(store: Store, tmp_path: Path) -> None:
+    run_id = vans(store, tmp_path)
+    found = store.telling_values.groups(run_id, "trips", dropped=True)
+    for group in found.groups:
+        for value in group.values:
+            of = LateGroup("trips", tuple(zip(group.columns, value.values, strict=True)), only_dropped=True)
+            assert LateGroup.of(str(of)) == of
+            assert store.late.page(run_id, group=of).total == value.late
+    of = LateGroup("trips", (("kind", "van"), ("city", "Leipzig"), ("flag", None)), only_dropped=True)
+    listed = store.late.page(run_id, group=of).records
+    assert {(row["kind"], row["city"], row["flag"]) for row in map(_named, listed)} == {("van", "Leipzig", None)}
+    file = tmp_path / "group.csv"
+    assert store.late_exports.write(run_id, file, "csv", group=of) == len(listed) < 7
+    exported = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+    assert [int(row["late_event"]) for row in exported] == [late.seq for late in listed]
+
+
+def _named(late: LateRecord) -> dict[str, object]:
+    return dict(zip(late.columns, late.values, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [
+        ('["trips", {}, true]', 7),
+        ('["trips", {"city": "Halle"}, true]', 0),
+        ('["trips", {"town": "Halle"}, false]', 0),
+        ('["nothing", {}, false]', 0),
+        ('["trips", {"city": 1}, true]', None),
+        ("trips", None),
+    ],
+)
+def test_what_an_address_says_of_a_group_need_not_be_true(
+    text: str, total: int | None, store: Store, tmp_path: Path
+) -> None:
+    group = LateGroup.of(text)
+    assert (None if group is None else store.late.page(vans(store, tmp_path), group=group).total) == total
 
 
 def test_the_sources_share_the_late_records(store: Store, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@
     sort       the column that sorts the records      ?sort=-cnt
     order      the order of the table beside them     ?order=newest
     part       the part of the page that is shown     ?part=Late records
+    group      the late records that are listed       ?group=["vans", {"city": "Leipzig"}, true]
     test       the kept test that is shown            ?test=late-order
     sql        the query on the page Query store      ?sql=FROM words
     story      the open story, and its step           ?story=01-word-frequency.3
@@ -41,12 +42,12 @@ from ui.shell.kept import kept
 
 NAMES: Final = (
     *("pipeline", "draft", "run", "versus", "edge", "selection", "event", "node", "key"),
-    *("seen", "range", "kinds", "contains", "where", "events", "sort", "order", "part", "test", "sql"),
+    *("seen", "range", "kinds", "contains", "where", "events", "sort", "order", "part", "group", "test", "sql"),
     *("story", "write", "present"),
 )
 SHOWN: Final = (
     *("versus", "selection", "node", "key", "seen"),
-    *("range", "kinds", "contains", "where", "events", "sort", "order", "part", "sql"),
+    *("range", "kinds", "contains", "where", "events", "sort", "order", "part", "group", "sql"),
 )
 """What a page shows beside its run, its edge and its event."""
 Value = TypeVar("Value", bound=str | int)
@@ -132,8 +133,8 @@ class SessionState:
         """Like `update`, but without writing the URL, so it cannot interrupt the run. Call `write_url` afterwards."""
         held = self._open().values
         if "run" in values and str(values["run"]) != held.get("run"):
-            # The operators, the key and the range belong to the former run.
-            values = {"node": None, "key": None, "seen": None, "range": None, **values}
+            # The operators, the key, the range and the group belong to the former run.
+            values = {"node": None, "key": None, "seen": None, "range": None, "group": None, **values}
         if "edge" in values and values["edge"] != held.get("edge") and "edge" in held:
             # So does what is asked of the former edge.
             values = {**dict.fromkeys(_OF_EDGE), **values}
@@ -188,6 +189,8 @@ class SessionState:
 
     part = _Value(str)
     """The part of the page that is shown; None: its first."""
+    group = _Value(str)
+    """The group of late records that is listed; None: all."""
     test = _Value(str)
     """The folder of the kept test that is shown."""
     sql = _Value(str)

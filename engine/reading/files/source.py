@@ -5,14 +5,16 @@ A changelog in a plain file has a column with the kind of each row; without one,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self
+from pathlib import Path, PurePosixPath
+from typing import Annotated, ClassVar, Final, Literal, Self
+
+from pydantic import PrivateAttr
 
 from engine.contract.derived import Derived
-from engine.contract.parameters import ColumnOrNone, parameter
+from engine.contract.parameters import ColumnOrNone, Parameters, parameter
 from engine.contract.source import Endless, PrimaryKey, Source
 from engine.contract.stream import Stream
 from engine.errors import PipelineError, SourceError, SourceMissing, unknown_name
@@ -21,14 +23,11 @@ from engine.model.schema import Column, Schema
 from engine.model.types import STRING
 from engine.reading.files.growing import GrowingFiles
 from engine.reading.files.input_files import InputFile, find_files, local_file, opened, raw_lines
+from engine.reading.files.storage import is_uri
 from engine.reading.files.web import NotFetched, fetched, host_of, is_web
 from engine.reading.flink_table import create_table, from_changelog
 from engine.reading.typed.columns import check_names, column_of, derive_source
 from engine.reading.typed.profile import ColumnProfile, TimeProposal
-
-if TYPE_CHECKING:
-    pass
-
 
 SampleRows = Annotated[
     int,
@@ -122,8 +121,13 @@ class FileSource(Source):
         place = into / node
         place.mkdir()
         for number, file in enumerate(self.files(node, folder)):
-            self.write_head(max(rows, self.sampled), node, file, place / f"{number:06d}{self.endings[0]}")
+            copy = place / f"{number:06d}{self.endings[0]}"
+            self.write_head(max(rows, self.sampled), node, file, copy)
+            self.copied(str(copy), file.name)
         return self.model_copy(update={"path": str(place)})
+
+    def copied(self, copy: str, name: str) -> None:
+        """Its head has a copy of this file."""
 
     def write_head(self, rows: int, node: str, file: InputFile, target: Path) -> None:
         """Copy the first rows of a file, uncompressed. Raises SourceError."""
@@ -140,10 +144,66 @@ class FileSource(Source):
         return tuple(replace(declared.get(each.name, each), nullable=each.nullable, time=each.time) for each in columns)
 
 
+FileFact = Literal["file.path", "file.name"]
+FILE_FACTS: Final[tuple[FileFact, ...]] = ("file.path", "file.name")
+"""The metadata of Flink's filesystem connector that can be columns."""
+
+
+class FileColumn(Parameters):
+    """A column with the file of a record."""
+
+    name: str = parameter("Name", min_length=1)
+    of: FileFact = parameter("What it is", default="file.name")
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What is known of a file, by its name for users. folder: of relative names. copies: the names of copied files."""
+
+    of: FileFact
+    folder: str
+    copies: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, file: str) -> str:
+        """Its path, as Flink has it: without a scheme if it is on this machine; or the last part of the path."""
+        path = self._path(self.copies.get(self._path(file), file))
+        return PurePosixPath(path).name if self.of == "file.name" else path
+
+    def _path(self, file: str) -> str:
+        return file if is_uri(file) else str(PurePosixPath(self.folder) / file)
+
+
+class ManyFiles(FileSource):
+    """A source over any number of files, whose records can tell which one they are from."""
+
+    metadata: tuple[FileColumn, ...] = parameter(
+        "Columns for the file",
+        "Columns that say which file a record is from: its path, or its name. Late records can be grouped by them.",
+        default=(),
+        last=True,
+    )
+
+    _copies: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def metadata_keys(self) -> Mapping[str, str]:
+        """Those of the filesystem connector."""
+        return {each.name: each.of for each in self.metadata}
+
+    def file_columns(self, folder: Path) -> Mapping[str, Callable[[str], str]]:
+        """The metadata."""
+        base = str(folder.absolute())
+        return {each.name: FileFacts(each.of, base, self._copies) for each in self.metadata}
+
+    def copied(self, copy: str, name: str) -> None:
+        """Records of the copy are from the file."""
+        self._copies[copy] = name
+
+
 WATCHING_MS: Final = 1000
 
 
-class TextFiles(FileSource):
+class TextFiles(ManyFiles):
     """A source over files of lines, which a live run can follow."""
 
     monitor_interval_ms: int | None = parameter(

@@ -172,14 +172,17 @@ class KafkaTopics(Topics):
         """The options of the client."""
         return {each.name: each.value for each in self.properties}
 
+    @property
+    def metadata_keys(self) -> Mapping[str, str]:
+        """Those of the broker."""
+        return {each.name: each.of for each in self.metadata}
+
     def reader(self, node: str, folder: Path) -> MessageReader:
         """The reader of the messages."""
         columns = self.derive(node, folder).schema.columns
         own = {column.name: column for column in columns}
-        known = {each.name for each in self.metadata}
-        of_value = [column for column in columns if column.name not in known]
-        if self.key_format is not None and not self.value_has_key:
-            of_value = [column for column in of_value if column.name not in self.keys]
+        of_key = self.keys if self.key_format is not None and not self.value_has_key else ()
+        of_value = [column for column in columns if column.name not in (*self.metadata_keys, *of_key)]
         key: Format | Binary | None = None
         if self.key_format is not None:
             # A deletion has no value, so a key column that is the event time must not be null.
@@ -191,7 +194,7 @@ class KafkaTopics(Topics):
             columns,
             self._format(self.format, tuple(of_value), node),
             key,
-            tuple((each.name, each.of) for each in self.metadata),
+            tuple(self.metadata_keys.items()),
             self.is_upsert,
             self.key_prefix,
         )
@@ -310,9 +313,8 @@ class KafkaTopics(Topics):
         if self.key_format is not None:
             settings |= {"key.fields-prefix": self.key_prefix} if self.key_prefix else {}
             settings["value.fields-include"] = "ALL" if self.value_has_key else "EXCEPT_KEY"
-        known = {each.name: each.of for each in self.metadata}
-        table = create_table(node, schema, self, settings, primary_key, known, self.not_null)
-        return (NOTE if names_any(self.options.values()) else "") + table
+        note = NOTE if names_any(self.options.values()) else ""
+        return note + create_table(node, schema, self, settings, primary_key, self.not_null)
 
     def _columns(self, node: str) -> list[Column]:
         columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
@@ -384,12 +386,10 @@ class KafkaTopics(Topics):
         if name in self.envelopes:
             return EnvelopeReader(rows, self.envelopes[name].changes_of)
         if name == "csv":
-            separator = one_character(self.separator, node, "separator")
-            quote = one_character(self.quote, node, "quote")
             return CsvReader(
                 rows,
-                separator,
-                quote,
+                one_character(self.separator, node, "separator"),
+                one_character(self.quote, node, "quote"),
                 self.null_text,
                 header=False,
                 multi_line=False,

@@ -37,13 +37,15 @@ _MOST_NAMED: Final = 3
 
 
 def output_of(source: Source, node: str, folder: Path, analyzer: Analyzer) -> Derived:
-    """A source's output: its read columns, then the computed ones. Raises ExpressionError and PipelineError."""
+    """A source's output: its read columns, those of files, then the computed ones.
+
+    Raises ExpressionError and PipelineError.
+    """
     read = source.derive(node, folder)
-    if not source.computed:
-        return read
-    columns = list(read.schema)
+    schema = source.with_file_columns(read.schema, folder)
+    columns = list(schema)
     for at, computed in enumerate(source.computed):
-        type_ = analyzer.type_of(computed.expression, read.schema, node, f"computed.{at}.expression")
+        type_ = analyzer.type_of(computed.expression, schema, node, f"computed.{at}.expression")
         column = Column(computed.name, type_)
         if computed.name == source.event_time:
             column = replace(column, nullable=False, time=time_unit(column, source.event_time_unit, node))
@@ -61,15 +63,15 @@ def frames_of(
     from pyspark.sql import functions as F
 
     if isinstance(given, Scan):
-        schema = source.derive(node, folder).schema
-        frames = SourceFrames(rows_of(given, spark, schema, with_lines=bool(source.computed)))
+        schema, of_files = source.read_schema(node, folder), source.file_columns(folder)
+        frames = SourceFrames(rows_of(given, spark, schema, with_lines=bool(source.computed), of_files=of_files))
     else:
         frames = source.read(spark, node, folder, given)
     if not source.computed:
         return frames
     # Rejected rows have only some of their values: their computed columns are neither evaluated nor able to fail.
     is_record = F.col(REASON).isNull() & F.col(KIND).isNotNull()
-    schema = source.derive(node, folder).schema
+    schema = source.read_schema(node, folder)
     read = [F.col(quote(name)) for name in schema.names]
     values, reasons = [], []
     for computed in source.computed:
@@ -145,11 +147,11 @@ def _timeless(name: str) -> str:
 
 
 def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> Callable[[ReadPart], ReadPart] | None:
-    """A function from a worker's read part to records: computed columns in Arrow, and TIME.
+    """A function from a worker's read part to records: columns of files, computed ones in Arrow, and TIME.
 
     None if Spark has to evaluate an expression. schema: the source's output, including computed columns.
     """
-    read = source.derive(node, folder).schema
+    read, of_files = source.read_schema(node, folder), source.file_columns(folder)
     made: list[tuple[Sequence[str], Column, Callable[[pa.RecordBatch], pa.Array]]] = []
     for computed in source.computed:
         arrow_function = Expression.parse(computed.expression).arrow(read)
@@ -163,6 +165,7 @@ def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> C
     read_names = list(read.names)
 
     def compute(part: ReadPart) -> ReadPart:
+        part = part.with_file_columns(of_files)
         records = part.records
         reasons: dict[int, str] = {}
         for names, column, function in made:

@@ -57,7 +57,7 @@ def test_a_csv_file_with_a_computed_event_time_lies_beside_the_script(spark: Spa
     """
     script = read(text, spark, tmp_path)
     assert script.warnings == (
-        "t: the metadata column partition_id is ignored; files have no metadata here.",
+        "t: the metadata column partition_id is ignored. Of files there are file.path and file.name, as STRING.",
         "t: the option 'csv.write-bigdecimal-in-scientific-notation' is ignored; it has no effect here.",
     )
     with finished(script.pipeline, spark, tmp_path) as job:

@@ -1,16 +1,30 @@
-"""Which records are late: their most telling values, beside the share that these have among all records."""
+"""Which records are late: their most telling values, beside the share that these have among all records.
+
+A picked value is drawn with those of its column, and leads to its records.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import plotly.graph_objects as go
 import streamlit as st
 
+from engine.contract.source import Source
+from engine.errors import StudioError
+from engine.model.pipeline import Pipeline
+from engine.reading.files.source import ManyFiles
+from engine.reading.kafka.source import KafkaTopics
+from engine.registry import configured
+from storage.event_time.late_group import LateGroup
 from storage.event_time.telling_values import LateGroups, TellingColumns, TellingValue
 from storage.model import Run
+from ui.builder.drafting import open_draft
+from ui.components.event_time.late_link import open_late_group
 from ui.components.grid import Cell, Row, Table, grid
 from ui.runs.operator_lines import pipeline_of
+from ui.runs.starting import run_draft
 from ui.shell import words, workspace
 from ui.shell.theme import DROPPED, IN_TIME, draw_figure
 
@@ -47,18 +61,19 @@ def late_groups(run: Run, *, dropped: int) -> None:
         )
     else:
         st.markdown(headline(found, telling[0], which, source))
-    drawn = st.session_state.get(_drawn_key(run), "")
-    group = next((each for each in found.groups if _name(each) == drawn), next(iter(telling), None))
-    if group is not None:
-        draw_figure(_chart(found, group, which), "late-groups")
+    picked = _Picked.of(found, st.session_state.get(_drawn_key(run), ""), telling)
+    if picked is not None:
+        draw_figure(_chart(found, picked.group, which), "late-groups")
+        _lead(run, source, picked, which)
     _sources(found, which)
-    st.caption(f"Pick a line to draw its column.{_partitions(run, source)}")
+    _offer_place(run, source)
+    st.caption("Pick a line to draw its column, and to see its records.")
 
     def draw(name: str) -> None:
         st.session_state[_drawn_key(run)] = name
 
     grid(
-        _table(found, which, group),
+        _table(found, which, picked),
         key=f"groups-grid-{run.run_id}",
         label="Which records are late",
         height=320,
@@ -74,14 +89,74 @@ def _name(group: TellingColumns) -> str:
     return " and ".join(group.columns)
 
 
-def _partitions(run: Run, source: str) -> str:
-    """How records are grouped by the partitions of a topic, if they are not yet."""
-    node = next((each for each in pipeline_of(run).nodes if each.id == source), None)
-    if node is None or "topic" not in node.parameters:
-        return ""
-    if any(column.get("of") == "partition" for column in node.parameters.get("metadata", ())):
-        return ""
-    return " To group by partition, give the source the metadata column *partition* and run it again."
+@dataclass(frozen=True)
+class _Picked:
+    """The value that was picked: the most telling one, until somebody picks another."""
+
+    group: TellingColumns
+    value: TellingValue
+
+    @classmethod
+    def of(cls, found: LateGroups, pick: str, telling: list[TellingColumns]) -> _Picked | None:
+        lines = [cls(group, value) for group in found.groups for value in group.values]
+        first = (cls(group, _most_telling(found, group)) for group in telling)
+        return next((line for line in lines if line.pick == pick), next(first, None))
+
+    @property
+    def pick(self) -> str:
+        return f"{_name(self.group)}: {', '.join(_texts(self.value))}"
+
+
+def _lead(run: Run, source: str, picked: _Picked, which: str) -> None:
+    """Draw the way to the records of the picked value."""
+    values = tuple(zip(picked.group.columns, picked.value.values, strict=True))
+    st.button(
+        f"See {words.count(picked.value.late, f'{which} record')} with {_named(picked.group, picked.value)}",
+        key=f"groups-records-{run.run_id}",
+        icon=":material/list:",
+        on_click=open_late_group,
+        args=(run.run_id, LateGroup(source, values, only_dropped=which == _DROPPED_ONLY)),
+    )
+
+
+def _offer_place(run: Run, source: str) -> None:
+    """Draw the offer to run again with the file, or the partition, of each record, if there are several untold ones."""
+    pipeline = pipeline_of(run)
+    found = _place_of(pipeline, source)
+    if found is None:
+        return
+    what, fact = found
+    if st.button(
+        f"Group by {what}, too: run again with the {what} of each record",
+        key=f"groups-place-{run.run_id}",
+        icon=":material/folder_open:",
+        type="tertiary",
+        help=f"Adds a column to {source}, which all other nodes can use as well.",
+    ):
+        run_draft(open_draft(_with_column(pipeline, source, what, fact), identity=run.identity))
+
+
+def _place_of(pipeline: Pipeline, source: str) -> tuple[str, str] | None:
+    """What tells where records of a source lie, and its metadata key; None if there is one place, or it is told."""
+    try:
+        node = pipeline.node(source)
+        operator = configured(node)
+        if not isinstance(operator, Source) or operator.metadata_keys:
+            return None
+        if isinstance(operator, KafkaTopics):
+            return "partition", "partition"
+        has_several = isinstance(operator, ManyFiles) and len(operator.files(source, workspace.folder())) > 1
+    except (StudioError, OSError):
+        return None
+    return ("file", "file.name") if has_several else None
+
+
+def _with_column(pipeline: Pipeline, source: str, name: str, fact: str) -> Pipeline:
+    def told(parameters: dict[str, object]) -> dict[str, object]:
+        return {**parameters, "metadata": [{"name": name, "of": fact}]}
+
+    nodes = (node.with_parameters(told(node.parameters)) if node.id == source else node for node in pipeline.nodes)
+    return pipeline.model_copy(update={"nodes": tuple(nodes)})
 
 
 def _sources(found: LateGroups, which: str) -> None:
@@ -99,12 +174,16 @@ def _sources(found: LateGroups, which: str) -> None:
 
 def headline(found: LateGroups, group: TellingColumns, which: str, source: str) -> str:
     """The most telling value in a sentence: its share of the late records against its share of all. Markdown."""
-    value = max(group.values, key=lambda each: each.late / found.late - each.records / found.records)
+    value = _most_telling(found, group)
     share, of_all = value.late / found.late, value.records / found.records
     return (
         f"**{share:.0%} of the {which}** {'record has' if found.late == 1 else 'records have'} "
         f"{words.escaped(_named(group, value))}; of all records of {words.escaped(source)} it is {of_all:.1%}."
     )
+
+
+def _most_telling(found: LateGroups, group: TellingColumns) -> TellingValue:
+    return max(group.values, key=lambda each: each.late / found.late - each.records / found.records)
 
 
 def _named(group: TellingColumns, value: TellingValue) -> str:
@@ -144,7 +223,7 @@ def _chart(found: LateGroups, group: TellingColumns, which: str) -> go.Figure:
     return figure
 
 
-def _table(found: LateGroups, which: str, drawn: TellingColumns | None) -> Table:
+def _table(found: LateGroups, which: str, picked: _Picked | None) -> Table:
     columns = ("column", "value", f"{which} records", f"of the {which}", "of all records", f"how often {which}")
     rows = []
     for group in found.groups:
@@ -160,8 +239,8 @@ def _table(found: LateGroups, which: str, drawn: TellingColumns | None) -> Table
                         Cell(f"{value.records / found.records:.1%}", is_number=True),
                         Cell(f"{rate:,.1f} × the average", is_number=True, tone="bad" if rate >= 2 else ""),
                     ),
-                    pick=_name(group),
-                    is_current=group == drawn,
+                    pick=_Picked(group, value).pick,
+                    is_current=picked == _Picked(group, value),
                 )
             )
     return Table(columns, rows, frozenset(columns[2:]))

@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from storage.event_time.late_group import LateGroup
 from storage.model import EventRange, Run
 from ui.shell import workspace
 from ui.shell.guard import guarded
@@ -22,6 +23,20 @@ def open_late_file(run_id: int, event: int) -> None:
     state.hold(run=run_id, event=event, part=LATE)
     lead_to("event_time")
     state.write_url()
+
+
+@guarded
+def open_late_group(run_id: int, group: LateGroup | None) -> None:
+    """For callbacks: list the late records of a group; None: all."""
+    st.session_state.pop(late_key(run_id), None)
+    state.hold(run=run_id, part=LATE, group=None if group is None else str(group))
+    lead_to("event_time")
+    state.write_url()
+
+
+def late_key(run_id: int) -> str:
+    """The key of the page of late records that is shown."""
+    return f"late-{run_id}"
 
 
 @guarded

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from storage.event_time.late_group import LateGroup
 from storage.event_time.model import LateTotals
 from storage.model import EventRange, Run
 from ui.components.event_time.late_downloads import late_download, rejected_download
-from ui.components.event_time.late_link import open_late_file
+from ui.components.event_time.late_link import late_key, open_late_file, open_late_group
 from ui.components.event_time.late_sentences import late_sentence, lines_sentence
 from ui.components.event_time.late_table import late_table, rejected_table
 from ui.components.runs.so_far import all_clear, so_far
@@ -17,17 +18,36 @@ from ui.shell.state import state
 
 
 def late_records(run: Run, last_seq: int, *, height: int | None = None) -> None:
-    """Draw the late records of a run up to an event. A click on one opens its file."""
-    key = f"late-{run.run_id}"
+    """Draw the late records of a run up to an event, or those of the open group. A click on one opens its file."""
+    key, group = late_key(run.run_id), LateGroup.of(state.group or "")
     order, offset = order_of(key), offset_of(key)
-    page = workspace.store().late.page(run.run_id, EventRange(to_seq=last_seq), order=order, offset=offset, limit=PAGE)
+    events = EventRange(to_seq=last_seq)
+    page = workspace.store().late.page(run.run_id, events, group=group, order=order, offset=offset, limit=PAGE)
+    if group is not None:
+        _only(run, group)
     table = late_table(page.records, state.event, order, workspace.store().runs.zone(run.run_id))
 
     def pick(seq: str) -> None:
         open_late_file(run.run_id, int(seq))
 
     with sorted_page("Late records", key, table, page.total, "lines", height, on_pick=pick):
-        late_download(run.run_id, page.total)
+        late_download(run.run_id, page.total, group)
+
+
+def _only(run: Run, group: LateGroup) -> None:
+    """Draw which group is listed, and the way to all records."""
+    which = "dropped" if group.only_dropped else "late"
+    values = " and ".join(f"{name} = {'NULL' if value is None else value}" for name, value in group.values)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        said = f"Only {which} records of **{words.escaped(group.source)}** with **{words.escaped(values)}**"
+        st.markdown(said, width="content")
+        st.button(
+            "All late records",
+            key=f"late-all-{run.run_id}",
+            icon=":material/close:",
+            on_click=open_late_group,
+            args=(run.run_id, None),
+        )
 
 
 def late_summary(run: Run, totals: LateTotals) -> None:

@@ -1,0 +1,78 @@
+"""Which records are late: of vans in three cities, whose trips lie in a file each, those of Leipzig arrive late."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from storage import Store
+from tests.browser.app_server import App, running_app
+from tests.browser.conftest import OpenPage, rows, wait_until_settled
+from tests.engine.planning import pipeline_of
+from tests.storage.local_runs import run_locally
+from tests.ui import seeded_store
+
+RUN_TIMEOUT_MS = 180_000
+# In name order, so that the records of Leipzig come after later ones of Berlin.
+CITIES = {"1-berlin": "car", "2-halle": "car", "3-leipzig": "van"}
+
+
+def write_trips(folder: Path) -> None:
+    """A file for each city, with a trip every five seconds. Those of the last file come when all windows have fired."""
+    for at, (city, kind) in enumerate(CITIES.items()):
+        lines = [f"{kind},{city}-{n},2025-03-14T08:{10 * (at % 2) + n // 12:02}:{n % 12 * 5:02}" for n in range(40)]
+        (folder / f"{city}.csv").write_text("\n".join(["kind,trip,started", *lines, ""]), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """The app with run 1, of the three files."""
+    folder = tmp_path_factory.mktemp("app")
+    (folder / "trips").mkdir()
+    write_trips(folder / "trips")
+    pipeline = pipeline_of(
+        "trips -> per_minute -> out",
+        trips=("csv", {"path": str(folder / "trips"), "event_time": "started", "watermark_delay_ms": 0}),
+        per_minute=("window_aggregate", {"kind": "tumble", "size_ms": 60_000, "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    with Store.open(folder / "studio.duckdb") as store:
+        run_locally(store, folder, pipeline)
+    with running_app(folder, "local[2]") as running:
+        yield running
+
+
+def test_late_records_are_grouped_by_file_and_a_group_leads_to_its_records(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("event-time?run=1&part=Which+ones%3F")
+    expect(page.get_by_text("records have kind = van; of all")).to_be_visible()
+    page.get_by_role("button", name="Group by file, too").click()
+    expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    page = open_page("event-time?run=2&part=Which+ones%3F")
+    of_file = rows(page, "Which records are late").filter(has_text="3-leipzig.csv").first
+    expect(of_file).to_contain_text("100.0%")
+    of_file.click()
+    wait_until_settled(page)
+    expect(page.locator(".js-plotly-plot").filter(has_text="3-leipzig.csv")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^See .* dropped records with file = 3-leipzig.csv")).click()
+    expect(page.get_by_text("Only dropped records of trips with file = 3-leipzig.csv")).to_be_visible()
+    expect(page).to_have_url(re.compile("group=.*leipzig.csv"))
+    listed = rows(page, "Late records")
+    expect(listed.first).to_contain_text("3-leipzig.csv")
+    # The address alone shows them, and what is saved is what is listed.
+    page = open_page(re.sub("^https?://[^/]*/", "", page.url))
+    expect(page.get_by_text("Only dropped records of trips with file = 3-leipzig.csv")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV", exact=True).first.click()
+    assert "leipzig" in download.value.suggested_filename
+    download.value.save_as(tmp_path / "group.csv")
+    with (tmp_path / "group.csv").open(encoding="utf-8") as saved:
+        found = list(csv.DictReader(saved))
+    assert {(row["file"], row["late_outcome"]) for row in found} == {("3-leipzig.csv", "dropped")}
+    assert all(int(row["late_pushed_by_event"]) < int(row["late_event"]) for row in found)
+    page.get_by_role("button", name="All late records").click()
+    expect(page).not_to_have_url(re.compile("group="))
