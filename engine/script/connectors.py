@@ -6,7 +6,7 @@
     faker        made-up rows (`engine.script.faker_tables`)
     kafka, upsert-kafka          topics (`engine.script.kafka_tables`)
     postgres-cdc                 changes of a table (`engine.script.postgres_tables`)
-    filesystem, jdbc, as sinks   what live runs can write (`engine.script.sink_tables`), switched off
+    filesystem, jdbc, topics, as sinks   what live runs can write (`engine.script.sink_tables`), switched off
     print, blackhole, kafka, ... as sinks: nothing is sent; only the changelog that a sink accepts matters
 
 A table into which the script inserts VALUES becomes a source of these rows, whatever its connector.
@@ -259,7 +259,7 @@ def sink_parameters(ddl: TableDdl) -> dict[str, Any]:
         return {"mode": "upsert", "keys": ddl.primary_key, **target_of(ddl)}
     # Sinks of Flink 1.10 take the key of the query.
     if ddl.connector in ("", *NOT_READ) or _OLD in ddl.options or ddl.options.get("format") in _CHANGELOG_FORMATS:
-        return {"mode": "changelog"}
+        return {"mode": "changelog", **target_of(ddl)}
     return {"mode": "append", **target_of(ddl)}
 
 

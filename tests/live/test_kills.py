@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from engine.spark.servers import FOLDER_ENVIRONMENT, servers
 from tests.conftest import interpreted
-from tests.engine.sources.kafka_cluster import cluster
+from tests.engine.sources.kafka_cluster import broker, cluster
 from tests.engine.sources.postgres_server import server
 from tests.live.killing import Killing, Posted, Topic
 from tests.live.postgres_table import Table
-from tests.live.written import ParquetFolders, PostgresTables
+from tests.live.written import KafkaTopics, ParquetFolders, PostgresTables
 
 
 def test_a_process_that_is_killed_again_and_again_loses_nothing_and_says_nothing_twice(
@@ -41,6 +41,17 @@ def test_what_a_run_writes_is_there_once_after_kills(spark: SparkSession, tmp_pa
 def test_what_a_run_writes_to_a_table_is_there_once_after_kills(spark: SparkSession, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as place, server(Path(place)) as running:
         killing = Killing(tmp_path, seed=6, engine="local[2]", on_spark=False, target=PostgresTables(running))
+        for _ in range(3):
+            killing.kill(killing.chance.uniform(0.05, 1.0), after_epoch=True)
+        killing.end()
+        assert killing.epochs > 3
+        assert killing.differences() == []
+        assert killing.leftovers() == []
+
+
+def test_what_a_run_writes_to_topics_is_there_once_after_kills(spark: SparkSession, tmp_path: Path) -> None:
+    with broker("best") as brokers:
+        killing = Killing(tmp_path, seed=4, engine="local[2]", on_spark=False, target=KafkaTopics(brokers.servers))
         for _ in range(3):
             killing.kill(killing.chance.uniform(0.05, 1.0), after_epoch=True)
         killing.end()

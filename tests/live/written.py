@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from engine.reading.files.storage import file_system
 from tests.engine.sources.postgres_server import Server
@@ -50,6 +51,10 @@ class ParquetFolders:
                 table[row["k"]] = None if row["kind"] == "-D" else (row["k"], row["n"])
         return [record[2:] for record in records], {row for row in table.values() if row is not None}
 
+    def committed(self, there: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]]) -> bool:
+        """Record by record."""
+        return there == wanted
+
     def _in(self, folder: Path) -> str:
         return self._place or str(folder / "written")
 
@@ -69,6 +74,67 @@ class PostgresTables:
     def written(self, folder: Path) -> tuple[None, set[tuple[Any, ...]]]:
         """The rows."""
         return None, set(self._server.run("SELECT k, n FROM written"))
+
+    def committed(self, there: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]]) -> bool:
+        """It takes no changelog."""
+        raise NotImplementedError
+
+
+class KafkaTopics:
+    """The topics `best`, a changelog as debezium-json, and `rows`, by key, of a broker that shows aborted messages."""
+
+    def __init__(self, servers: str) -> None:
+        self._servers = servers
+        self.aborted = 0
+
+    def sinks(self, folder: Path) -> Mapping[str, dict[str, Any]]:
+        """A topic each."""
+        given = {"write_to": "kafka", "writes": True, "servers": self._servers}
+        return {"best": {**given, "topic": "best"}, "rows": {**given, "topic": "rows", "mode": "upsert", "keys": ["k"]}}
+
+    def written(self, folder: Path) -> tuple[list[tuple[Any, ...]], set[tuple[Any, ...]]]:
+        """The envelopes in order; the last row of each key that has one."""
+        envelopes = [json.loads(value or b"") for _, value in messages(self._servers, "best")]
+        changes = [(each["op"], *(each["before"] or each["after"]).values()) for each in envelopes]
+        table = {key: None if value is None else json.loads(value) for key, value in messages(self._servers, "rows")}
+        return changes, {(row["k"], row["n"]) for row in table.values() if row is not None}
+
+    def committed(self, there: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]]) -> bool:
+        """The same changes in order. What a transaction has shown that was aborted comes again, as a whole."""
+        changes = [("c" if kind in ("+I", "+U") else "d", *row) for kind, *row in wanted]
+        at = done = 0
+        while at < len(there):
+            if done < len(changes) and there[at] == changes[done]:
+                at, done = at + 1, done + 1
+                continue
+            again = next((n for n in range(1, done + 1) if there[at : at + n] == changes[done - n : done]), 0)
+            if not again:
+                return False
+            self.aborted += 1
+            at += again
+        return done == len(changes)
+
+
+def messages(servers: str, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    """The keys and values of the committed messages of a topic, partition by partition."""
+    options = {"bootstrap.servers": servers, "group.id": "tests", "isolation.level": "read_committed", "log_level": 0}
+    reader = Consumer({**options, "enable.partition.eof": True, "enable.auto.commit": False})
+    try:
+        numbers = sorted(reader.list_topics(topic, timeout=30).topics[topic].partitions)
+        reader.assign([TopicPartition(topic, number, 0) for number in numbers])
+        found: dict[int, list[tuple[bytes | None, bytes | None]]] = {number: [] for number in numbers}
+        ended: set[int] = set()
+        while len(ended) < len(numbers):
+            message = reader.poll(30)
+            assert message is not None
+            if message.error() is None:
+                found[message.partition()].append((message.key(), message.value()))
+            else:
+                assert message.error().code() == KafkaError._PARTITION_EOF
+                ended.add(message.partition())
+    finally:
+        reader.close()
+    return [each for number in numbers for each in found[number]]
 
 
 def _rest(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.types as t
 
 from engine.model import types
+from engine.model.java_numbers import real_text
 from engine.model.types import FLOATS, INTEGER_BITS, MILLISECONDS, MOST_DIGITS, STRING, Array, Map, Type
 from engine.reading.typed.casts import cast_texts
 
@@ -119,7 +120,7 @@ def _json(value: Any, type_: pa.DataType) -> str:
         case Decimal():
             return f"{value:f}"
         case float():
-            text = _real(str(np.float32(value) if type_ == pa.float32() else value))
+            text = real_text(str(np.float32(value) if type_ == pa.float32() else value))
             return text if value - value == 0 else json.dumps(text)
         case datetime():
             instant = value if value.tzinfo is None else value.astimezone(UTC)
@@ -159,7 +160,7 @@ def _texts(values: pa.Array) -> pa.Array:
         return pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])?\.?0*Z?$", r"\1")
     if t.is_floating(values.type):
         numbers = values.to_numpy(zero_copy_only=False)
-        texts = [_real(str(number)) for number in numbers]
+        texts = [real_text(str(number)) for number in numbers]
         return pa.array(texts, pa.string(), mask=values.is_null().to_numpy(zero_copy_only=False))
     write = partial(_json, type_=values.type) if t.is_nested(values.type) else _plain
     return pa.array([None if value is None else write(value) for value in _python(values)], pa.string())
@@ -174,16 +175,3 @@ def _plain(value: Any) -> str:
         case bytes():
             return value.decode(errors="replace")
     return str(value)
-
-
-def _real(text: str) -> str:
-    """A number as Java writes it: a point always, and powers of ten below 0.001 and from ten million on."""
-    number = Decimal(text)
-    if not number.is_finite():
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[text]
-    power = number.adjusted() if number else 0
-    if -3 <= power < 7:
-        plain = f"{number:f}"
-        return plain if "." in plain else f"{plain}.0"
-    first, _, rest = f"{number.normalize():e}".partition("e")
-    return f"{first if '.' in first else f'{first}.0'}E{int(rest)}"

@@ -175,12 +175,8 @@ def _renamed(properties: Mapping[str, str]) -> dict[str, str]:
     return {_RENAMED.get(name, name): properties[name] or ("none" if name == _HOST_CHECK else "") for name in names}
 
 
-def client_of(servers: str, properties: Mapping[str, str], node: str) -> Consumer:
-    """A consumer without a group, in a process of its own, as librdkafka can end the one that it is in.
-
-    All requests to brokers raise SourceError. Raises PipelineError for a forbidden option: reading a topic's columns
-    needs no plan, which would have checked it.
-    """
+def settings_of(servers: str, properties: Mapping[str, str], node: str) -> tuple[dict[str, Any], list[str]]:
+    """The checked settings of a client, and the secrets among them. Raises PipelineError, SourceError."""
     check_options(properties, node)
     try:
         settings, secrets = _settings(servers, properties)
@@ -189,6 +185,16 @@ def client_of(servers: str, properties: Mapping[str, str], node: str) -> Consume
         raise SourceError(message, node, "properties") from error
     _check_places(settings, node)
     check_settings({name: text for name, text in settings.items() if name not in BROKERS}, node, secrets)
+    return settings, secrets
+
+
+def client_of(servers: str, properties: Mapping[str, str], node: str) -> Consumer:
+    """A consumer without a group, in a process of its own, as librdkafka can end the one that it is in.
+
+    All requests to brokers raise SourceError. Raises PipelineError for a forbidden option: reading a topic's columns
+    needs no plan, which would have checked it.
+    """
+    settings, secrets = settings_of(servers, properties, node)
     check_brokers(servers, node)
     fixed = {
         "group.id": settings.get("group.id", "changelog-studio"),

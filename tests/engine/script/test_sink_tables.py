@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ROWS = "CREATE TABLE r (k STRING NOT NULL, v BIGINT) WITH ('connector' = 'datagen', 'number-of-rows' = '3');\n"
+_KAFKA = {"write_to": "kafka", "servers": "kafka:9092", "topic": "out"}
 _POSTGRES = {"write_to": "postgres", "host": "db", "database": "shop", "schema_name": "s", "table_name": "out"}
 
 
@@ -33,6 +34,29 @@ _POSTGRES = {"write_to": "postgres", "host": "db", "database": "shop", "schema_n
             "k STRING, v BIGINT",
             "'connector' = 'jdbc', 'url' = 'jdbc:postgresql://db:6543/shop', 'table-name' = 's.out', 'username' = 'me'",
             {"mode": "append", **_POSTGRES, "port": 6543, "user": "me"},
+        ),
+        (
+            "k STRING, v BIGINT, PRIMARY KEY (k) NOT ENFORCED",
+            "'connector' = 'upsert-kafka', 'topic' = 'out', 'properties.bootstrap.servers' = 'kafka:9092', "
+            "'key.format' = 'json', 'value.format' = 'json'",
+            {"mode": "upsert", "keys": ["k"], **_KAFKA},
+        ),
+        (
+            "k STRING, v BIGINT",
+            "'connector' = 'kafka', 'topic' = 'out', 'properties.bootstrap.servers' = 'kafka:9092', "
+            "'properties.sasl.password' = '${env:KAFKA_PASSWORD}', 'format' = 'debezium-json'",
+            {**_KAFKA, "properties": [{"name": "sasl.password", "value": "${env:KAFKA_PASSWORD}"}]},
+        ),
+        (
+            "k STRING, v BIGINT",
+            "'connector' = 'kafka', 'topic' = 'out', 'properties.bootstrap.servers' = 'kafka:9092', 'format' = 'json'",
+            {"mode": "append", **_KAFKA},
+        ),
+        (
+            "k STRING, v BIGINT, PRIMARY KEY (k) NOT ENFORCED",
+            "'connector' = 'upsert-kafka', 'topic' = 'out', 'properties.bootstrap.servers' = 'kafka:9092', "
+            "'key.format' = 'json', 'value.format' = 'json', 'value.fields-include' = 'EXCEPT_KEY'",
+            {"mode": "upsert", "keys": ["k"]},
         ),
         ("k STRING, v BIGINT", "'connector' = 'filesystem', 'format' = 'csv', 'path' = 'out'", {"mode": "append"}),
         (

