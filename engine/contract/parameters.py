@@ -48,6 +48,8 @@ class Marks(TypedDict, total=False):
     """The input whose columns are meant, if there are several."""
     duration: bool
     """A duration in ms."""
+    instant: bool
+    """An instant in ms since 1970."""
     file: bool
     """A path, or an upload."""
     offered: bool
@@ -68,6 +70,8 @@ class Marks(TypedDict, total=False):
     """What no choice of a column means; by default, none."""
     start: Any
     """The value in the form of a new node, if it is not the default."""
+    usual: bool
+    """The form of a new node has a guess, although the value may be left out."""
     beside: bool
     """In one row with the field before it."""
     hidden: bool

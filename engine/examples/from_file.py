@@ -37,6 +37,19 @@ def first_pipeline(path: str, folder: Path) -> Pipeline:
     return Pipeline(name=name, description=f"Created from the file {Path(path).name}.", nodes=tuple(nodes), edges=edges)
 
 
+def sources_beside(paths: Sequence[str], folder: Path) -> Pipeline:
+    """A pipeline of sources that read stored files, to be joined or united. Raises PipelineError as above."""
+    pipeline = Pipeline(
+        name=" and ".join(Path(path).stem for path in paths),
+        description=f"Created from the files {', '.join(Path(path).name for path in paths)}.",
+    )
+    for path in paths:
+        source, _ = _source(path, folder)
+        named = source.model_copy(update={"id": free_node_id(pipeline, source.id)})
+        pipeline = pipeline.model_copy(update={"nodes": (*pipeline.nodes, named)})
+    return pipeline
+
+
 def source_of(path: str, folder: Path) -> Node:
     """The source that reads a stored file, with types and event time. Raises PipelineError for other file types."""
     return _source(path, folder)[0]

@@ -78,6 +78,7 @@ class TopN(OwnTtl):
     order_by: OrderColumns = parameter(
         description="The order of the ranking: the first row has rank 1. Empty: the order of arrival, as with LIMIT.",
         default=(),
+        usual=True,
     )
     by_arrival: bool = parameter(
         "Order by arrival",

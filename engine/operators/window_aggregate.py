@@ -89,9 +89,11 @@ class WindowAggregate(WithFunctions, GivenWindows):
         default=0,
     )
     group_by: GroupBy = parameter(
-        description="The columns or expressions to group by; none: all rows of a window are one group."
+        description="The columns or expressions to group by; none: all rows of a window are one group.", usual=True
     )
-    aggregates: tuple[Aggregate, ...] = parameter("Aggregates", "What to compute per group and window.", default=())
+    aggregates: tuple[Aggregate, ...] = parameter(
+        "Aggregates", "What to compute per group and window.", default=(), usual=True
+    )
     window_time: bool = parameter(
         "Add the window's time",
         "Add window_time, the last millisecond of the window, as the event time for the next operator.",

@@ -23,6 +23,9 @@ SAMPLE: Final = 1000
 
 Seed = Annotated[int, parameter("Seed", "The same seed gives the same records.", ge=0, lt=1 << 62)]
 
+Start = Annotated[int, parameter("Start", "The time of the first record, in UTC.", instant=True)]
+START_MS: Final = 1_704_067_200_000
+
 
 class MadeUp(Source):
     """A source that generates each record from its number."""

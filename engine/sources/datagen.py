@@ -18,7 +18,7 @@ from engine.errors import PipelineError
 from engine.model.schema import Column, Schema
 from engine.model.types import BOOLEAN, INT, INTEGERS, SMALLINT, STRING, TINYINT, Array, Map, Row, Time, Type
 from engine.reading.flink_table import create_table, datagen_options
-from engine.reading.paced import MadeUp, Seed
+from engine.reading.paced import START_MS, MadeUp, Seed, Start
 from engine.reading.typed.columns import check_names, column_of, derive_source
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ class Datagen(MadeUp):
 
     columns: tuple[GeneratedColumn, ...] = parameter("Columns", "Names, types and values of the columns.", default=())
     seed: Seed = 1
-    start_ms: int = parameter(
-        "Start", "The first timestamp, in ms since 1970; 2024-01-01 by default.", default=1_704_067_200_000
-    )
+    start_ms: Start = START_MS
 
     @property
     def size(self) -> int | None:

@@ -21,7 +21,7 @@ from engine.model.types import Array, Map, Row, Type
 from engine.reading.faker.records import PART_RECORDS, Element, FakedColumn, FakedPart, Recipe, read
 from engine.reading.faker.values import prepared, unknown_in
 from engine.reading.flink_table import create_table
-from engine.reading.paced import MadeUp, Seed
+from engine.reading.paced import START_MS, MadeUp, Seed, Start
 from engine.reading.typed.columns import check_names, column_of, derive_source
 
 
@@ -61,11 +61,7 @@ class Faker(MadeUp):
 
     columns: tuple[FakerColumn, ...] = parameter("Columns", "Names, types and expressions of the columns.", default=())
     seed: Seed = 1
-    start_ms: int = parameter(
-        "Start",
-        "The time of the first record, in ms since 1970; 2024-01-01 by default.",
-        default=1_704_067_200_000,
-    )
+    start_ms: Start = START_MS
 
     @property
     def size(self) -> int | None:

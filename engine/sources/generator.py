@@ -18,7 +18,7 @@ from engine.contract.source import SourceFrames
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, STRING, TIMESTAMP
 from engine.reading.flink_table import create_table, datagen_options
-from engine.reading.paced import MadeUp, Seed
+from engine.reading.paced import START_MS, MadeUp, Seed, Start
 from engine.reading.typed.columns import derive_source
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ class Generator(MadeUp):
         "Event time", "The column with the time at which a record happened.", default="ts"
     )
     seed: Seed = 1
-    start_ms: int = parameter(
-        "Start", "The first event time, in ms since 1970; 2024-01-01 by default.", default=1_704_067_200_000
-    )
+    start_ms: Start = START_MS
     keys: int = parameter("Keys", "The number of different keys, at most.", default=10, ge=1, le=1 << 40)
     skew: float = parameter(
         "Skew", "0: all keys equally often; 1: like words in a text (Zipf); higher: steeper.", default=0.0, ge=0, le=5

@@ -69,7 +69,7 @@ def drafts() -> dict[str, Pipeline]:
     large = tuple(Edge(source=f"n{at}", target=f"n{at + 1}") for at in range(199) if at % 10 != 9)
     return {
         "empty": Pipeline(name="empty"),
-        **{f"chain{at}": chain for at in range(12)},
+        **{f"chain{at}": chain for at in range(13)},
         "two": chain.model_copy(update={"nodes": (*chain.nodes, second)}),
         "time": Pipeline(
             name="time", nodes=(clicks, totals, latest, append), edges=(Edge(source="clicks", target="totals"),)
@@ -81,7 +81,7 @@ def drafts() -> dict[str, Pipeline]:
         "lasting": LASTING,
         "rejected": chain.model_copy(update={"nodes": (wrong, count, sink)}),
         "late": unplaced(examples()["03-window-lost-records"]),
-        **{f"empty{at}": Pipeline(name="empty") for at in range(6)},
+        **{f"empty{at}": Pipeline(name="empty") for at in range(8)},
     }
 
 

@@ -29,6 +29,7 @@ from tests.browser.canvas_page import (
     run,
     settled,
     start_run,
+    studio,
     tab,
     type_into,
 )
@@ -88,6 +89,40 @@ def test_what_is_wrong_sits_on_the_node_and_one_click_mends_it(open_page: OpenPa
     settled(page)
     assert edges(page) == ["rows>aggregate:in"]
     expect(page.get_by_role("button", name="Show problems in aggregate")).to_have_count(0)
+
+
+def test_a_node_that_is_added_behind_one_with_a_single_consumer_goes_between(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain12")
+    pick(page, "words")
+    studio(page).focus()
+    page.keyboard.press("a")
+    expect(page.locator(".palette .where")).to_contain_text("inserts it on words → counts, Shift+Enter beside that")
+    page.keyboard.press("Escape")
+    add(page, "filter")
+    assert edges(page) == ["counts>sink:in", "filter>counts:in", "words>filter:in"]
+    # A fork is chosen; a sink can be nothing else.
+    pick(page, "words")
+    studio(page).focus()
+    page.keyboard.press("a")
+    page.keyboard.type("deduplicate")
+    page.keyboard.press("Shift+Enter")
+    settled(page)
+    assert "words>deduplicate:in" in edges(page)
+    assert "words>filter:in" in edges(page)
+    pick(page, "counts")
+    add(page, "sink")
+    assert {"counts>sink:in", "counts>sink_2:in"} <= set(edges(page))
+
+
+def test_run_says_what_is_missing_and_leads_there(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "empty6")
+    add(page, "aggregate")
+    keys(page, "Escape")
+    expect(page.locator(".st-key-bench-panel")).to_have_count(0)
+    page.keyboard.press("Alt+Enter")
+    expect(page.get_by_text("Cannot run yet: aggregate: its input is not connected.").first).to_be_visible()
+    expect(page.get_by_role("radio", name="Problems")).to_be_checked()
+    expect(page.get_by_role("textbox", name="Name of the node")).to_have_value("aggregate")
 
 
 def test_a_column_that_is_renamed_in_its_source_is_renamed_everywhere_by_one_click(open_page: OpenPage) -> None:

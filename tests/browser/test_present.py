@@ -117,3 +117,21 @@ def test_one_thing_at_a_time(open_page: OpenPage) -> None:
     expect(page).to_have_url(re.compile("part=Table"))
     page.get_by_role("radio", name="Graph").click()
     expect(page.locator(".studio")).to_be_visible()
+
+
+def test_build_shows_a_room_one_node_after_the_other_with_names_that_are_not_cut(open_page: OpenPage) -> None:
+    page = presented(open_page, "build?draft=forty")
+    names = page.locator(".op .name .text")
+    # The lowest letters of a line reach out of it.
+    cut = """all => all.filter(each => each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight + 5)
+        .map(each => each.textContent)"""
+    for shown in ("orders_berlin", "customers_berlin", "paid_orders_of_berlin", "spent_per_customer_in_berlin"):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(f'.react-flow__node.selected[data-pick="{shown}"]')).to_be_in_viewport(ratio=1)
+        wait_until_settled(page)
+        assert least_name(names) >= 15.9
+        assert names.evaluate_all(cut) == []
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator('.react-flow__node.selected[data-pick="paid_orders_of_berlin"]')).to_be_in_viewport(ratio=1)
+    # Of the kinds of edges, too.
+    assert least_name(page.locator(".badges .kind")) >= 15.9

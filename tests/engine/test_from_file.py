@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from engine.errors import PipelineError, StudioError
-from engine.examples.from_file import first_pipeline
+from engine.examples.from_file import first_pipeline, sources_beside
 from engine.model.pipeline import Pipeline
 from engine.planner import check
 from tests.engine.planning import NoAnalyzer
@@ -46,6 +46,15 @@ def test_a_file_becomes_a_pipeline_with_nothing_wrong(
     assert [node.operator for node in pipeline.nodes] == operators
     assert pipeline.nodes[0].parameters.get("event_time") == time
     assert wrong(pipeline, folder) == ()
+
+
+def test_several_files_become_sources_beside_each_other(folder: Path) -> None:
+    (folder / "more").mkdir()
+    (folder / "more" / "rides.csv").write_text("id,at\n1,2024-01-01 10:00:00\n")
+    (folder / "rides.csv").write_text("id,at\n1,2024-01-01 10:00:00\n")
+    pipeline = sources_beside(["rides.csv", "more/rides.csv"], folder)
+    assert [(node.id, node.parameters["event_time"]) for node in pipeline.nodes] == [("rides", "at"), ("rides_2", "at")]
+    assert pipeline.edges == ()
 
 
 def test_a_few_odd_values_are_rejected_in_columns_of_numbers_as_in_those_of_times(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from ui.builder.fixes import suggested_for
 from ui.builder.problems import explained
 from ui.forms.complaints import complaints_of, in_words, place_of, with_titles
 from ui.forms.grid import edited_rows, parse_rows, row_text
+from ui.forms.instants import format_instant, parse_instant
 from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import suggested
 
@@ -49,6 +50,30 @@ def test_a_node_that_was_just_added_has_nothing_missing(name: str) -> None:
     cls = EVERYTHING[name]
     parameters = suggested(cls, {port: SCHEMA for port in cls.ports})
     assert complaints_of(cls, parameters, ()).rest() == ()
+
+
+def test_windows_and_ranks_that_were_just_added_compute_something() -> None:
+    per_window = suggested(EVERYTHING["window_aggregate"], {"in": SCHEMA})
+    assert per_window["aggregates"] == suggested(EVERYTHING["aggregate"], {"in": SCHEMA})["aggregates"]
+    (order,) = suggested(EVERYTHING["topn"], {"in": SCHEMA})["order_by"]
+    assert order["column"] in SCHEMA.names
+    # Without columns to choose from, one is still to be chosen.
+    assert suggested(EVERYTHING["topn"], {"in": None})["order_by"] == [{"column": None, "descending": True}]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2024-01-01 00:00:00", 1_704_067_200_000),
+        ("2024-01-01T01:00:00.500+01:00", 1_704_067_200_500),
+        ("1704067200000", 1_704_067_200_000),
+        ("soon", None),
+    ],
+)
+def test_an_instant_is_written_as_a_time(text: str, value: int | None) -> None:
+    assert parse_instant(text) == value
+    if value is not None:
+        assert parse_instant(format_instant(value)) == value
 
 
 def test_rows_that_were_just_added_can_be_run() -> None:

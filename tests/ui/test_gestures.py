@@ -275,6 +275,7 @@ class _Url:
 
     def __init__(self) -> None:
         self.selection: str | None = None
+        self.run = None
         self.values: dict[str, object] = {}
 
     def hold(self, **values: object) -> None:

@@ -168,6 +168,9 @@ class Drafting:
             shown["edge"] = self._output()
         state.hold(**shown, draft=self.key, pipeline=self.pipeline_id, selection=self.selection)
         settle_run(self.identity)
+        if state.run is not None and state.edge is None and self.pipeline.nodes:
+            # The drawer shows it.
+            state.hold(edge=self.pipeline.nodes[-1].id)
         # Set before the URL is written: the next click may interrupt that, and the new selection would then look like
         # one from the history.
         self.started, self.is_picked, self._published = None, False, self.selection

@@ -25,6 +25,7 @@ from ui.forms.durations import format_duration, parse_duration
 from ui.forms.expressions import offer_flink, shown_expression
 from ui.forms.files import file_field
 from ui.forms.grid import grid_field
+from ui.forms.instants import format_instant, parse_instant
 from ui.forms.items import computed_columns, items_field
 from ui.forms.marking import marked_html, wrong_word
 from ui.forms.offered import offered_field
@@ -40,6 +41,7 @@ _LINE: Final = 68
 _NOTHING: Final = ""
 _HINTS: Final = {
     FieldKind.DURATION: "10 s",
+    FieldKind.INSTANT: "2024-01-01 00:00:00",
     FieldKind.EXPRESSION: "a Flink SQL expression",
     FieldKind.WORDS: "one, two, three",
     FieldKind.TYPES: "amount DECIMAL(10,2), `seen at` TIMESTAMP(3)",
@@ -124,6 +126,15 @@ def _duration_value(text: str) -> object:
     return text if parsed is None else parsed
 
 
+def _instant_text(value: Any) -> str:
+    return format_instant(value) if isinstance(value, int) and not isinstance(value, bool) else _plain(value)
+
+
+def _instant_value(text: str) -> object:
+    parsed = parse_instant(text)
+    return text if parsed is None else parsed
+
+
 def _words_value(text: str) -> object:
     return [word.strip() for word in text.split(",") if word.strip()]
 
@@ -183,6 +194,7 @@ _TEXTS: Final[dict[FieldKind, tuple[Callable[[Any], str], Callable[[str], object
     FieldKind.OFFERED: (_plain, str),
     FieldKind.EXPRESSION: (_plain, flink),
     FieldKind.DURATION: (_duration_text, _duration_value),
+    FieldKind.INSTANT: (_instant_text, _instant_value),
     FieldKind.WORDS: (_words_text, _words_value),
     FieldKind.JSON: (_plain, _json_value),
     FieldKind.NUMBER: (_plain, _number_value),
@@ -244,7 +256,8 @@ def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     def in_words(each: Any) -> str:
         return words.get(each, str(each))
 
-    if not field.is_optional and len(options) <= _FEW and sum(map(len, words.values())) <= 34:
+    # In a row of an item's fields there is room for one choice.
+    if not form.path and not field.is_optional and len(options) <= _FEW and sum(map(len, words.values())) <= 34:
         st.segmented_control(
             field.title,
             options,

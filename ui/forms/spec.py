@@ -22,6 +22,7 @@ class FieldKind(Enum):
     TEXT = "text"
     NUMBER = "number"
     DURATION = "duration"
+    INSTANT = "instant"
     TOGGLE = "toggle"
     CHOICE = "choice"
     COLUMN = "column"
@@ -46,8 +47,9 @@ class Field:
     column picker offers. is_free: an expression can be typed instead of a column. is_rare: the field is seldom needed.
     only: the field applies if one of these is chosen in the field of the same model that offers them; empty: always.
     unless: the field does not apply if this other field is set. start: the initial value in a new node, if not the
-    default. nothing: what no choice of a column means. adds_functions: the functions of the node's code are choices
-    too. is_beside: drawn in one row with the field before it.
+    default. is_usual: a new node has a guess, though none is required. nothing: what no choice of a column means.
+    adds_functions: the functions of the node's code are choices too. is_beside: drawn in one row with the field before
+    it.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Field:
     only: tuple[str, ...] = ()
     unless: str = ""
     start: Any = None
+    is_usual: bool = False
     nothing: str = "none"
     adds_functions: bool = False
     is_beside: bool = False
@@ -114,6 +117,7 @@ def _field(name: str, info: FieldInfo) -> Field:
         only=tuple(extra.get("only", ())),
         unless=str(extra.get("unless", "")),
         start=extra.get("start"),
+        is_usual=bool(extra.get("usual")),
         nothing=str(extra.get("nothing", "none")),
         adds_functions=bool(extra.get("functions")),
         is_beside=bool(extra.get("beside")),
@@ -146,6 +150,7 @@ def _kind(annotation: Any, extra: dict[str, Any]) -> tuple[FieldKind, tuple[str 
         "text": FieldKind.TEXT,
         "is_type": FieldKind.TYPE,
         "duration": FieldKind.DURATION,
+        "instant": FieldKind.INSTANT,
         "column": FieldKind.COLUMN,
         "columns": FieldKind.COLUMNS,
         "expression": FieldKind.EXPRESSION,

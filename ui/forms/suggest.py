@@ -1,7 +1,7 @@
 """Initial values, guessed from the input's columns, so that a new node usually works.
 
-Only required fields without a default are guessed, and the keys of a join if both inputs have a column of one name;
-the user changes the values in the form.
+Only required fields without a default are guessed, those marked as usual, and the keys of a join if both inputs have a
+column of one name; the user changes the values in the form.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _columns(field: Field, inputs: Mapping[str, Schema | None]) -> Schema | None
 def _guess(field: Field, schema: Schema | None) -> Any:
     if field.start is not None:
         return field.start
-    if not field.is_required:
+    if not field.is_required and not field.is_usual:
         return None
     match field.kind:
         case FieldKind.DURATION:

@@ -29,6 +29,8 @@ _READABLE: Final = """
 /* Streamlit marks a link that has the focus by a grey of 1.1 : 1, and the page, which arrows scroll, by nothing. */
 :is([data-testid="stPageLink"] a, [data-testid="stMain"]):focus-visible
   { outline: 2px solid var(--accent); outline-offset: -2px; }
+/* All formats of files, also where they need two lines. */
+.st-key-drop [data-testid="stFileUploaderDropzone"] * { white-space: normal !important; overflow: visible; }
 kbd { color: inherit !important; opacity: 1 !important; }
 </style>
 """
@@ -158,7 +160,10 @@ WORKBENCH: Final = """
 .st-key-drawer-half {
   height: clamp(6rem, var(--drawer-height, clamp(11rem, 36dvh, 26rem)), 100dvh - var(--bar) - 14rem);
 }
-.st-key-drawer-full { height: calc(100dvh - var(--bar) - 6.4rem); }
+.st-key-drawer-full { height: calc(100dvh - var(--bar) - 5.6rem); }
+/* Nothing is left of the canvas but a line. */
+.st-key-workbench:has(.st-key-drawer-full) .st-key-bench-canvas { visibility: hidden; }
+.st-key-drawer-full .studio-editor { --height: calc(100dvh - var(--bar) - 13rem) !important; }
 
 /* A phone: one below the other, and the page scrolls. */
 @media (max-width: 900px) {

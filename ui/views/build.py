@@ -6,7 +6,8 @@ from engine.planner import Check
 from ui.builder.checking import blocking, checked
 from ui.builder.drafting import Drafting, current
 from ui.builder.messages import Open, Run, Select
-from ui.components.builder.bench import LATE, RECORDS, bench
+from ui.builder.problems import explained_with_node
+from ui.components.builder.bench import LATE, PROBLEMS, RECORDS, bench
 from ui.components.builder.build_bar import build_bar
 from ui.components.builder.canvas import canvas, dialogue, listen
 from ui.components.builder.canvas_run import run_failure, run_watch
@@ -81,8 +82,19 @@ def answer(drafting: Drafting) -> None:
             case Select():
                 bench().close_panel(drafting)
             case Run():
-                if not blocking(checked(drafting.pipeline)):
-                    start_run(drafting)
+                run_or_lead(drafting)
+
+
+def run_or_lead(drafting: Drafting) -> None:
+    """Run; if it cannot run yet, say what is missing, and lead there."""
+    wrong = blocking(checked(drafting.pipeline))
+    if not wrong:
+        start_run(drafting)
+        return
+    st.toast(f"Cannot run yet: {explained_with_node(drafting.pipeline, wrong[0])}", icon=":material/error:")
+    bench().open_drawer(PROBLEMS)
+    if any(node.id == wrong[0].node for node in drafting.pipeline.nodes):
+        drafting.selection = wrong[0].node
 
 
 drafting = current()

@@ -13,11 +13,11 @@ from ui.shell.navigation import go
 st.title("Changelog Studio")
 st.markdown(
     "See what a streaming pipeline emits: every **+I**, **-U**, **+U** and **-D** with Apache Flink's "
-    "semantics, every late record, and the watermark that decided it. Run an example, drop a file, or "
+    "semantics, every late record, and the watermark that decided it. Run an example, drop files, or "
     "paste Flink SQL or rows."
 )
 drop, new = st.columns([3, 1], vertical_alignment="bottom", gap="large")
-with drop:
+with drop, st.container(key="drop"):
     dropzone()
 with new:
     if st.button("New pipeline", icon=":material/add:", width="stretch"):

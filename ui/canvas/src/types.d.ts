@@ -282,6 +282,8 @@ export interface PictureActions {
 export interface Command {
   text: string
   alsoCalled?: string
+  /** What its text is about: whoever types just this means it. */
+  called?: string
   keys?: string
   run(): void
 }

@@ -24,6 +24,21 @@ test('a word begins where one of the texts has one, and only titles are searched
 
 test('entries that are called so come first', () => assert.deepEqual(found('window'), ['Windows', 'Project']))
 
+test('what is called exactly so comes before what begins with it', () => {
+  const commands = [
+    { text: 'State of the art' },
+    { text: 'What is state?' },
+    { text: 'Go to the page State', called: 'State' },
+  ]
+  const first = matching(
+    commands,
+    'state',
+    ({ text }) => [text],
+    ({ called }) => called,
+  )[0]
+  assert.equal(first.text, 'Go to the page State')
+})
+
 test('all words have to be found, in any texts', () => {
   assert.deepEqual(found('window hop'), ['Windows'])
   assert.deepEqual(found('window cep'), [])

@@ -13,16 +13,20 @@ Size = Literal["closed", "half", "full"]
 RECORDS: Final = "Records"
 LATE: Final = "Late"
 SQL: Final = "SQL"
-TABS: Final = (RECORDS, "Table as of", LATE, "Plan", SQL, "Problems")
+PROBLEMS: Final = "Problems"
+TABS: Final = (RECORDS, "Table as of", LATE, "Plan", SQL, PROBLEMS)
 _KEY: Final = "bench"
 TAB: Final = "drawer-tab"
 
 
 @dataclass
 class Bench:
-    """The open parts. drawer_size: None until one is chosen. asks: the question before a live run that is open."""
+    """The open parts. drawer_size: None until one is chosen. asks: the question before a live run that is open.
 
-    is_panel_closed: bool = True
+    shows_settings: the panel is open although nothing is selected.
+    """
+
+    shows_settings: bool = False
     drawer_size: Size | None = None
     tab: str = RECORDS
     asks: Literal["a second one", "it ends"] | None = None
@@ -30,17 +34,12 @@ class Bench:
     def close_panel(self, drafting: Drafting) -> None:
         """Close the panel until something is selected."""
         drafting.selection = None
-        self.is_panel_closed = True
+        self.shows_settings = False
 
-    def open_panel(self) -> None:
-        """Show the panel, whatever is selected."""
-        self.is_panel_closed = False
-
-    def is_panel_open(self, drafting: Drafting) -> bool:
-        """Whether the panel is open; a selection opens it again."""
-        if self.is_panel_closed and drafting.selection is not None:
-            self.is_panel_closed = False
-        return not self.is_panel_closed
+    def open_settings(self, drafting: Drafting) -> None:
+        """Show the settings of the pipeline in the panel."""
+        drafting.selection = None
+        self.shows_settings = True
 
     def size(self, shown: Overlay | None) -> Size:
         """The drawer's height: the chosen one; else half if there is a run to show, or closed."""

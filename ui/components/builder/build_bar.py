@@ -83,5 +83,4 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
 
 
 def _open_settings(drafting: Drafting) -> None:
-    drafting.selection = None
-    bench().open_panel()
+    bench().open_settings(drafting)

@@ -13,7 +13,7 @@ from ui.builder.drafting import Drafting
 from ui.builder.editing import edge_at
 from ui.builder.fixes import Fix, fixes
 from ui.builder.problems import explained, is_to_do
-from ui.components.builder.bench import SQL, TAB, TABS, Size, bench
+from ui.components.builder.bench import PROBLEMS, SQL, TAB, TABS, Size, bench
 from ui.components.builder.first_rows import first_rows
 from ui.components.builder.plan_panel import node_plan, whole_plan
 from ui.components.builder.run_tab import edge_in_run, edge_of, node_in_run
@@ -96,7 +96,7 @@ def _problems(label: str, key: str) -> None:
 
 
 def _show_problems() -> None:
-    bench().open_drawer("Problems")
+    bench().open_drawer(PROBLEMS)
 
 
 _ICONS: Final[dict[str, str]] = {

@@ -18,14 +18,16 @@ from ui.shell.guard import guarded
 
 
 def panel(drafting: Drafting, verdict: Check) -> None:
-    """Draw the panel, unless it is closed."""
+    """Draw the panel, if something is selected or the settings are open."""
     opened = bench()
-    if not opened.is_panel_open(drafting):
-        return
     edge = edge_at(drafting.pipeline, drafting.selection or "")
     node = next((each for each in drafting.pipeline.nodes if each.id == drafting.selection), None)
     selected = group_of(drafting.selection)
     group = next((each for each in drafting.pipeline.groups if each.name == selected), None)
+    if node is not None or group is not None or edge is not None:
+        opened.shows_settings = False
+    elif not opened.shows_settings:
+        return
     with st.container(key="bench-panel"):
         close = guarded(lambda: opened.close_panel(drafting))
         panel_grip(on_close=close)

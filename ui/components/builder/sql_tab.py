@@ -87,7 +87,8 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
     tables = {name: known.schema for name, known in verdict.derived.items()}
     troubles = (trouble,) if trouble else kept.unread
     wrong = [mark for each in troubles for mark in wrong_at(each.text, each.line, each.column, each.sentence)]
-    editors({key: Editing("flink", tables=tables, wrong=wrong)}, key=f"editor|{key}")
+    editors({key: Editing("flink", stays=f"sql|{drafting.key}", tables=tables, wrong=wrong)}, key=f"editor|{key}")
+    st.caption("Ctrl+Enter, or leaving the text, makes the pipeline as it says.")
     if trouble is not None:
         st.error(as_sentence(trouble.sentence), icon=":material/error:")
     if trouble is not None and kept.readable is not None:

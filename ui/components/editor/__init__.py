@@ -43,12 +43,14 @@ class Wrong:
 class Editing:
     """How a field is edited.
 
-    line: it is an expression, in a line that grows; else a page with line numbers. tables: the columns by table, those
+    line: it is an expression, in a line that grows; else a page with line numbers. stays: fields with this name are one
+    for its user, so that the next one begins at the lines where the last one ended. tables: the columns by table, those
     of '' need none; None: not known yet. runs: the key of the button that Ctrl+Enter presses.
     """
 
     language: Language
     line: bool = False
+    stays: str = ""
     tables: Mapping[str, Schema | None] = field(default_factory=dict)
     wrong: Sequence[Wrong] = ()
     runs: str = ""

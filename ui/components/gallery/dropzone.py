@@ -1,4 +1,4 @@
-"""Drop a file, or paste SQL or rows, get a pipeline."""
+"""Drop files, or paste SQL or rows, get a pipeline."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from engine.examples.from_file import first_pipeline, readable
+from engine.errors import PipelineError
+from engine.examples.from_file import first_pipeline, readable, sources_beside
 from engine.reading.files.pasted import pasted
-from ui.builder.importing import ENDINGS, Imported, imported, is_document, open_imported, script_in
+from ui.builder.checking import checked
+from ui.builder.importing import ENDINGS, Imported, imported, is_document, is_script, open_imported, script_in
+from ui.components.builder.bench import PROBLEMS, bench
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
@@ -20,12 +23,12 @@ from ui.shell.uploads import keep
 
 
 def dropzone() -> None:
-    """Keep the dropped file, make a first pipeline of it, and open that in the builder."""
+    """Keep the dropped files, make a first pipeline of them, and open that in the builder."""
     _uploader(
-        "Drop a file here: CSV, JSON Lines, Parquet, Avro, Excel, SQLite or DuckDB, or a pipeline as JSON or SQL",
+        "Drop files here: CSV, JSON Lines, Parquet, Avro, Excel, SQLite or DuckDB; or a pipeline as JSON or SQL",
         [*dict.fromkeys([*(suffix[1:] for suffix in readable()), *ENDINGS])],
         "drop",
-        _from_file,
+        _from_files,
     )
 
 
@@ -46,8 +49,8 @@ def paste() -> None:
         if made is None:
             name, content = pasted(text)
             folder = workspace.folder()
-            made = _of_rows(keep(io.BytesIO(content), name, folder), folder)
-        open_imported(made)
+            made = _of_rows(keep(io.BytesIO(content), name, folder))
+        _open(made)
         corner["taken"] += 1
         corner["opened"] = True
 
@@ -59,25 +62,47 @@ def paste() -> None:
 
 def import_document() -> None:
     """Open an exported pipeline."""
-    _uploader("A pipeline that was exported, as JSON or as Flink SQL", list(ENDINGS), "import", _from_export)
+    _uploader(
+        "A pipeline that was exported, as JSON or as Flink SQL", list(ENDINGS), "import", _from_export, takes_many=False
+    )
 
 
-def _uploader(label: str, types: list[str], name: str, make: Callable[[UploadedFile], Imported]) -> None:
+def _uploader(
+    label: str, types: list[str], name: str, make: Callable[..., Imported], *, takes_many: bool = True
+) -> None:
     corner = remembered(f"{name}-corner", {"taken": 0, "opened": False})
     # Another key after each file: the uploader is empty when the user comes back to this page.
     key = f"{name}|{corner['taken']}"
 
     def take() -> None:
         dropped = st.session_state[key]
-        if dropped is not None:
+        if dropped:
             corner["taken"] += 1
-            open_imported(make(dropped))
+            _open(make(*dropped) if takes_many else make(dropped))
             corner["opened"] = True
 
-    st.file_uploader(label, type=types, key=key, on_change=guarded(take))
+    st.file_uploader(label, type=types, key=key, on_change=guarded(take), accept_multiple_files=takes_many)
     if corner["opened"]:
         corner["opened"] = False
         go("build")
+
+
+def _open(made: Imported) -> None:
+    """Edit an imported pipeline; if something is wrong in it, with the list of its problems."""
+    open_imported(made)
+    if checked(made.pipeline).problems:
+        bench().open_drawer(PROBLEMS)
+
+
+def _from_files(*dropped: UploadedFile) -> Imported:
+    if len(dropped) == 1:
+        return _from_file(dropped[0])
+    for each in dropped:
+        content = each.getvalue()
+        if Path(each.name).suffix.lower() == ".sql" or is_document(content) or is_script(content):
+            message = f"{each.name} is a whole pipeline. Drop it alone, or several files of rows at once."
+            raise PipelineError(message)
+    return _of_rows(*(keep(each, each.name, workspace.folder()) for each in dropped))
 
 
 def _from_file(dropped: UploadedFile) -> Imported:
@@ -87,13 +112,13 @@ def _from_file(dropped: UploadedFile) -> Imported:
         return imported(content, dropped.name)
     if (made := script_in(content, dropped.name)) is not None:
         return made
+    return _of_rows(keep(dropped, dropped.name, workspace.folder()))
+
+
+def _of_rows(*kept: str) -> Imported:
+    """The first pipeline over files, with the form of its first source."""
     folder = workspace.folder()
-    return _of_rows(keep(dropped, dropped.name, folder), folder)
-
-
-def _of_rows(kept: str, folder: Path) -> Imported:
-    """The first pipeline over a file, with the form of its source."""
-    pipeline = first_pipeline(kept, folder)
+    pipeline = first_pipeline(kept[0], folder) if len(kept) == 1 else sources_beside(kept, folder)
     return Imported(pipeline, source=pipeline.nodes[0].id)
 
 

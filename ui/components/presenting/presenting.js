@@ -6,9 +6,10 @@ const OPEN = 'dialog[open], [role="dialog"], [role="listbox"], [role="menu"], :p
 export default ({ data, parentElement }) => {
   const stops = new AbortController();
   const has = (event, selector) => event.composedPath().some((each) => each instanceof Element && each.matches(selector));
-  const press = (keys) => {
-    const found = keys.map((key) => document.querySelector(`.st-key-${key} button`)).find(Boolean);
+  const press = ({ buttons, step }) => {
+    const found = buttons.map((key) => document.querySelector(`.st-key-${key} button`)).find(Boolean);
     if (found && !found.disabled) found.click();
+    if (!found && step) window.dispatchEvent(new CustomEvent("changelog-studio-step", { detail: step }));
   };
   const list = () => {
     const dialog = parentElement.querySelector("template").content.firstElementChild.cloneNode(true);

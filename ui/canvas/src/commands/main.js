@@ -4,7 +4,7 @@ import { matching } from '../compose/search.js'
 
 export const SOURCES = __SOURCES__
 
-/** @typedef {{ text: string, alsoCalled?: string, run: () => void }} Command */
+/** @typedef {{ text: string, alsoCalled?: string, called?: string, run: () => void }} Command */
 /** @typedef {{ pages: { name: string, title: string }[], terms: { name: string, words: string }[] }} Data */
 
 const PAGE = 'changelog-studio-page'
@@ -33,7 +33,11 @@ function commandsOf({ pages, terms }) {
     void window.dispatchEvent(new CustomEvent(type, { detail }))
   return [
     ...buttons.values(),
-    ...pages.map(({ name, title }) => ({ text: `Go to the page ${title}`, run: () => tell(PAGE, name) })),
+    ...pages.map(({ name, title }) => ({
+      text: `Go to the page ${title}`,
+      called: title,
+      run: () => tell(PAGE, name),
+    })),
     ...terms.map(({ name, words }) => ({
       text: `What is ${name}?`,
       alsoCalled: `${words} glossary term`,
@@ -58,7 +62,12 @@ export default function mount({ parentElement, data, setTriggerValue }) {
     let found = []
     let at = 0
     const show = () => {
-      found = matching(commands, input.value, (each) => [each.text, each.alsoCalled ?? '']).slice(0, MOST)
+      found = matching(
+        commands,
+        input.value,
+        (each) => [each.text, each.alsoCalled ?? ''],
+        (each) => each.called,
+      ).slice(0, MOST)
       list.replaceChildren(
         ...found.map(({ text }, place) => {
           const option = document.createElement('div')

@@ -1,5 +1,5 @@
 // The canvas on which a pipeline is composed: it combines the files beside it.
-import { useCallback, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { Graph } from '../graph/Graph.jsx'
 import { byOperator } from '../document.js'
@@ -19,7 +19,7 @@ import { Toolbar } from './Toolbar.jsx'
 import { useClipboard } from './clipboard.js'
 import { allCommands, connectionCommands } from './commands.js'
 import { useDragging } from './dragging.js'
-import { gestures } from './gestures.js'
+import { gestures, onlyEdge } from './gestures.js'
 import { useKeyboard } from './keyboard.js'
 import { edgeFacts, modeSuffix, useNotes, useTip } from './notices.js'
 import { usePalette } from './opening.js'
@@ -33,6 +33,10 @@ import { useDocument } from './working.js'
 /** @import { Follow } from './selection.js' */
 
 const EDGES = { changelog: ChangelogEdge }
+// The keys of a presentation, where no story and no event is stepped through.
+const STEP = 'changelog-studio-step'
+// Between two nodes, so that a room can read the counts of an edge.
+const PRESENTED_GAP = 150
 const ARROW = { type: MarkerType.ArrowClosed, width: 16, height: 16 }
 
 /** @param {{ data: CanvasData, dark: boolean, shadow: DocumentOrShadowRoot, send: (sent: Sent) => void }} props */
@@ -49,9 +53,9 @@ export function Canvas({ data, dark, shadow, send }) {
   const { document, post, isSettled, refused, dismiss } = useDocument(data, catalog, send)
   const palette = usePalette(search, !document.nodes.length)
   const { drawn, drawnAs } = useMemo(() => asDrawn(document), [document])
-  const positions = useLayout(drawn, catalog)
+  const positions = useLayout(drawn, catalog, data.presented ? PRESENTED_GAP : undefined)
   const placed = useMemo(() => new Set(drawn.nodes.flatMap((node) => (node.place ? [node.id] : []))), [drawn])
-  const viewport = useViewport(flow, box, positions, placed, data.selection)
+  const viewport = useViewport(flow, box, positions, placed, data.selection, !!data.presented)
   const selection = useSelection(document, data.selection, isSettled, post)
   const notes = useNotes(data.nodes, refused, dismiss)
   const { hover, tip } = useTip(data, document, drawn, catalog)
@@ -140,13 +144,21 @@ export function Canvas({ data, dark, shadow, send }) {
 
   // --- what can be done
   const everything = document.nodes.map((node) => node.id)
-  const step = (/** @type {1 | -1} */ direction) => {
-    const to = edits.neighbour(direction)
+  const goTo = (/** @type {string | undefined} */ to) => {
     if (to === undefined) return
     select([to])
     const element = box.current?.querySelector(`[data-pick="${CSS.escape(to)}"]`)
     if (element instanceof HTMLElement) element.focus({ preventScroll: true })
   }
+  const present = useLatest((/** @type {number} */ by) =>
+    goTo(drawn.nodes[drawn.nodes.findIndex(({ id }) => chosen.has(id)) + by]?.id),
+  )
+  useEffect(() => {
+    if (!data.presented) return
+    const listen = (/** @type {Event} */ event) => present.current(/** @type {CustomEvent<number>} */ (event).detail)
+    window.addEventListener(STEP, listen)
+    return () => window.removeEventListener(STEP, listen)
+  }, [data.presented, present])
   const visit = (/** @type {string} */ id) => {
     select([id])
     edits.uncover(id)
@@ -170,8 +182,8 @@ export function Canvas({ data, dark, shadow, send }) {
       selection.clear(isFormOpen())
       notes.clear()
     },
-    next: () => step(1),
-    previous: () => step(-1),
+    next: () => goTo(edits.neighbour(1)),
+    previous: () => goTo(edits.neighbour(-1)),
     form: enterForm,
     fit: () => viewport.fit(),
     zoomIn: () => flow.zoomIn(),
@@ -238,8 +250,8 @@ export function Canvas({ data, dark, shadow, send }) {
           <Palette
             ref={search}
             operators={offered}
-            where={whereAdded(selection.edges, selection.nodes)}
-            add={(operator) => drop(operator)}
+            where={whereAdded(selection.edges, selection.nodes, onlyEdge(document, selection.nodes))}
+            add={(operator, isFork) => drop(operator, null, null, isFork)}
             leave={leavePalette}
             close={leavePalette}
           />
@@ -248,6 +260,7 @@ export function Canvas({ data, dark, shadow, send }) {
           <Graph
             dark={dark}
             isPresented={data.presented}
+            nodesDraggable={!data.presented}
             framed={framed}
             nodes={nodes}
             edges={edges}
@@ -317,8 +330,11 @@ export function Canvas({ data, dark, shadow, send }) {
  *
  * @param {string[]} edges the selected ones
  * @param {string[]} nodes
+ * @param {string | null} between the edge to the only consumer
  */
-function whereAdded([edge], nodes) {
-  if (edge) return `Enter inserts it on ${edge.split(':')[0].replace('>', ' → ')}`
+function whereAdded([edge], nodes, between) {
+  const ends = (edge ?? between)?.split(':')[0].replace('>', ' → ')
+  if (edge) return `Enter inserts it on ${ends}`
+  if (between) return `Enter inserts it on ${ends}, Shift+Enter beside that, with the same input`
   return nodes.length === 1 ? `Enter adds it after ${nodes[0]}` : 'Drag, double-click, or press Enter'
 }

@@ -12,11 +12,12 @@ import { Picture } from '../graph/picture.js'
 /**
  * @param {ChangelogFlowEdge} edge
  * @param {number} zoom
+ * @param {number} least
  */
-export function badgeForms({ data }, zoom) {
+export function badgeForms({ data }, zoom, least) {
   const { mode = [], counts } = data?.facts ?? {}
   const letters = counts ? Math.max(...mode.map((kind) => shortNumber(counts[kind] ?? 0).length)) : 0
-  return kindForms(mode.length, letters, zoom)
+  return kindForms(mode.length, letters, zoom, least)
 }
 
 export const ChangelogEdge = memo(function ChangelogEdge(/** @type {EdgeProps<ChangelogFlowEdge>} */ props) {

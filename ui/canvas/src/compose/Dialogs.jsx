@@ -41,7 +41,13 @@ export function CommandPalette({ commands, close }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const found = useMemo(
-    () => matching(commands, text, (each) => [each.text, each.alsoCalled ?? '']).slice(0, 60),
+    () =>
+      matching(
+        commands,
+        text,
+        (each) => [each.text, each.alsoCalled ?? ''],
+        (each) => each.called,
+      ).slice(0, 60),
     [commands, text],
   )
   const list = useRef(/** @type {HTMLDivElement | null} */ (null))

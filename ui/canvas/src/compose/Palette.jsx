@@ -17,7 +17,7 @@ export const saidOf = ({ title, alsoCalled, operator, summary, group }) => [
  * @typedef {object} Props
  * @property {CatalogEntry[]} operators
  * @property {string} where where Enter adds, in words
- * @property {(operator: string) => void} add
+ * @property {(operator: string, isFork: boolean) => void} add isFork: as a further consumer
  * @property {() => void} leave the search field, with Escape
  * @property {() => void} close
  */
@@ -35,13 +35,13 @@ export const Palette = forwardRef(function Palette(
   useEffect(() => {
     list.current?.querySelectorAll('[role=option]')[at]?.scrollIntoView({ block: 'nearest' })
   }, [at, found])
-  const take = (/** @type {CatalogEntry} */ each) => add(each.operator)
+  const take = (/** @type {CatalogEntry} */ each, isFork = false) => add(each.operator, isFork)
   const onKeyDown = (/** @type {import('react').KeyboardEvent} */ event) => {
     if (event.key === 'Escape') leave()
     else if (event.key === 'ArrowDown') setAt(Math.min(at + 1, found.length - 1))
     else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0))
     else if (event.key === 'Enter') {
-      if (found[at]) take(found[at])
+      if (found[at]) take(found[at], event.shiftKey)
     } else return
     event.preventDefault()
     event.stopPropagation()
@@ -92,7 +92,7 @@ export const Palette = forwardRef(function Palette(
                   setTimeout(() => setDragged(true))
                 }}
                 onDragEnd={() => setDragged(false)}
-                onDoubleClick={() => take(each)}
+                onDoubleClick={(event) => take(each, event.shiftKey)}
               >
                 {each.title}
               </div>

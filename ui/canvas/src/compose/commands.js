@@ -38,6 +38,7 @@ export const allCommands = (commands, gestures, operators, connections, places, 
   ...places,
   ...pages.map(({ name, title }) => ({
     text: `Go to the page ${title}`,
+    called: title,
     run: () => void window.dispatchEvent(new CustomEvent(PAGE, { detail: name })),
   })),
   ...terms.map(({ name, words }) => ({

@@ -1,5 +1,5 @@
 // The edits that a person makes, as gestures: add, connect, delete, lay out.
-import { freeId, refusal } from '../document.js'
+import { edgeKey, freeId, refusal } from '../document.js'
 import { around, freeGroup, groupId, groupNamed, members, realEnds } from '../grouping.js'
 
 /** @import { Connection, FinalConnectionState } from '@xyflow/react' */
@@ -10,6 +10,17 @@ import { around, freeGroup, groupId, groupNamed, members, realEnds } from '../gr
 /** @typedef {Pick<Connection, 'source' | 'target'> & Partial<Connection>} Ends */
 
 /** @typedef {ReturnType<typeof gestures>} Gestures */
+
+/**
+ * The edge from the only selected node to its only consumer, or null.
+ *
+ * @param {Pipeline} document
+ * @param {string[]} nodes the selected ones
+ */
+export function onlyEdge(document, nodes) {
+  const edges = document.edges.filter(({ source }) => source === nodes[0])
+  return nodes.length === 1 && edges.length === 1 && edges[0].out === 'out' ? edgeKey(edges[0]) : null
+}
 
 /**
  * @param {object} canvas
@@ -30,15 +41,17 @@ export function gestures({ document, drawn, catalog, selection, viewport, act, f
   }
 
   /**
-   * Add a node: at a place, on an edge, or else at the selection.
+   * Add a node: at a place, on an edge, or else at the selection. Behind a node with one consumer it goes between both.
    *
    * @param {string} operator
    * @param {Spot | null} [place]
    * @param {string | null} [edge]
+   * @param {boolean} [isFork] it becomes a further consumer
    */
-  const add = (operator, place = null, edge = null) => {
+  const add = (operator, place = null, edge = null, isFork = false) => {
     const id = freeId(document, operator)
-    const into = edge ?? (place ? null : (selection.edges[0] ?? null))
+    const between = isFork || catalog[operator]?.role !== 'operator' ? null : onlyEdge(document, selection.nodes)
+    const into = edge ?? (place ? null : (selection.edges[0] ?? between))
     const after = place || into ? null : loneNode()
     act({ kind: 'add', id, operator, place: edge ? null : place, after, edge: into })
     follow([id], id)

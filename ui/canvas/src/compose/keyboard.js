@@ -7,6 +7,8 @@ import { pressed } from './keys.js'
 /** @import { Box } from '../types' */
 /** @import { Commands } from './commands.js' */
 
+const RUN = '.st-key-run button'
+
 const isTyping = (/** @type {EventTarget | undefined} */ target) =>
   target instanceof HTMLElement && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable)
 
@@ -20,6 +22,9 @@ const isTyping = (/** @type {EventTarget | undefined} */ target) =>
 export function useKeyboard(box, commands, isCovered, chosen, select) {
   /** @param {KeyboardEvent} event */
   const heardAnywhere = (event) => {
+    // The page's button does nothing while it is disabled: say why.
+    const isRun = event.altKey && event.key === 'Enter' && !isCovered
+    if (isRun && document.querySelector(`${RUN}:disabled`)) return commands.run()
     const name = pressed(event)
     if (name !== 'undo' && name !== 'redo' && name !== 'commands') return
     const path = event.composedPath()

@@ -5,12 +5,14 @@
  * @param {T[]} entries
  * @param {string} text
  * @param {(entry: T) => string[]} said its texts, the most telling one first
+ * @param {(entry: T) => string | undefined} [named] what is called exactly so comes before all others
  * @returns {T[]}
  */
-export function matching(entries, text, said) {
+export function matching(entries, text, said, named = () => undefined) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   /** @param {T} entry */
   const rank = (entry) => {
+    if (named(entry)?.toLowerCase() === words.join(' ')) return -1
     const texts = said(entry).map((each) => each.toLowerCase())
     return Math.max(0, ...words.map((word) => place(texts, word)))
   }

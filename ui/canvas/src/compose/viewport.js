@@ -1,6 +1,7 @@
 // Which part of the pipeline is in view, and where a node is on the screen.
 import { useCallback, useEffect, useRef } from 'react'
 import { useUpdateNodeInternals } from '@xyflow/react'
+import { LEAST_PRESENTED, MOST_PRESENTED, followed, seenAs } from '../graph/camera.js'
 import { useLatest } from '../graph/latest.js'
 import { HEIGHT, WIDTH } from '../layout.js'
 import { held, shrunk } from './staying.js'
@@ -44,8 +45,9 @@ function covered(box, area) {
  * @param {Places} positions
  * @param {Set<string>} placed the nodes that somebody placed
  * @param {string | null} selected the node or edge whose form is shown
+ * @param {boolean} isPresented for a room: where all would be too small to read, the node at hand is in view
  */
-export function useViewport(flow, box, positions, placed, selected) {
+export function useViewport(flow, box, positions, placed, selected, isPresented) {
   const latest = useLatest(positions)
   const laidOut = useRef({ positions, placed })
   const keepsAll = useRef(false)
@@ -76,12 +78,15 @@ export function useViewport(flow, box, positions, placed, selected) {
     (duration = 200) => {
       const seen = area()
       if (!seen || !Object.keys(latest.current).length) return
+      const ends = endsOf(latest.current, selected)
+      const [part] = isPresented ? followed(latest.current, ends, seen, LEAST_PRESENTED) : []
+      if (part) return void flow.setViewport(seenAs(part, seen), { duration })
       const over = covered(box, seen)
       const room = { ...ROOM, left: ROOM.left + over.left, right: ROOM.right + over.right }
       const sides = Object.entries(room).map(([side, px]) => [side, `${px}px`])
-      flow.fitView({ duration, padding: Object.fromEntries(sides), maxZoom: 1 })
+      flow.fitView({ duration, padding: Object.fromEntries(sides), maxZoom: isPresented ? MOST_PRESENTED : 1 })
     },
-    [area, box, flow, latest],
+    [area, box, flow, latest, selected, isPresented],
   )
 
   /** Put everything in view; the node around which it is done stays where it is seen, if it can. */
@@ -156,11 +161,11 @@ export function useViewport(flow, box, positions, placed, selected) {
   // The form of a node or an edge opens over the canvas, once Python has drawn it. It hides neither the node nor the ends of
   // the edge.
   useEffect(() => {
-    if (!selected) return
-    const ends = latest.current[selected] ? [selected] : selected.split('>').map((end) => end.split(/[.:]/)[0])
+    if (!selected || isPresented) return
+    const ends = endsOf(latest.current, selected)
     let left = FORM_MS
     const look = () => {
-      const places = ends.map((id) => latest.current[id]).filter(Boolean)
+      const places = ends.map((id) => latest.current[id])
       const seen = area()
       if (!places.length || !seen) return
       if (!isFormOpen() && left > 0) {
@@ -177,7 +182,7 @@ export function useViewport(flow, box, positions, placed, selected) {
     }
     let later = setTimeout(look, LOOK_MS)
     return () => clearTimeout(later)
-  }, [selected, area, box, flow, latest])
+  }, [selected, isPresented, area, box, flow, latest])
 
   /**
    * Call before an edit: notes whether the whole pipeline has to be in view after it. Not if the person chose a place.
@@ -221,6 +226,17 @@ export function useViewport(flow, box, positions, placed, selected) {
 
   return { fit, prepare, reveal, near, choose, keep }
 }
+
+/**
+ * A node, or the ends of an edge.
+ *
+ * @param {Places} places
+ * @param {string | null} selected
+ */
+const endsOf = (places, selected) =>
+  (selected && places[selected] ? [selected] : (selected ?? '').split('>').map((end) => end.split(/[.:]/)[0])).filter(
+    (id) => places[id],
+  )
 
 /**
  * @param {number} value

@@ -29,6 +29,8 @@ import { signature } from './signature.js'
 /** @typedef {{ area: HTMLTextAreaElement, show: (field: Field, data: Fields) => void, close: () => Typing | null }} Edited */
 
 const PAUSE_MS = 300
+/** @type {Map<string, number>} by name of a field, how far it is scrolled */
+const scrolled = new Map()
 const value = /** @type {PropertyDescriptor} */ (
   Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value')
 )
@@ -126,6 +128,9 @@ export function edited(area, typing) {
       // At once: a button that is pressed next must find the text.
       EditorView.domEventHandlers({
         focus: () => void (isTyping = true),
+        scroll: (_, { scrollDOM }) => {
+          if (field?.stays && scrollDOM.isConnected) scrolled.set(field.stays, scrollDOM.scrollTop)
+        },
         blur: () => {
           // A field that is drawn anew takes its editor away, which nobody left.
           if (!area.isConnected) return
@@ -202,6 +207,7 @@ export function edited(area, typing) {
       if (area.value !== view.state.doc.toString()) {
         view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: area.value } })
       } else if (facts === shown && marks === marked) return
+      const isNew = field === null
       field = next
       marked = marks
       // Only if it is another language: a list of completions that is open would close.
@@ -210,6 +216,9 @@ export function edited(area, typing) {
         speak(next, data)
       }
       mark(places, next.line)
+      const top = isNew && next.stays ? scrolled.get(next.stays) : undefined
+      // CodeMirror has not measured its lines yet.
+      if (top) view.requestMeasure({ read: () => null, write: () => void (view.scrollDOM.scrollTop = top) })
     },
     close() {
       const { anchor: from, head: to } = view.state.selection.main

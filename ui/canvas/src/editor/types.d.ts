@@ -10,6 +10,8 @@ export type Field = {
   language: 'flink' | 'duckdb' | 'python'
   /** A line that grows, instead of a page with line numbers. */
   line: boolean
+  /** Fields with this name are one for their user; '' for a field of its own. */
+  stays: string
   /** By table, its columns. The columns of '' need no table. */
   tables: Record<string, Named[]>
   wrong: Wrong[]

@@ -39,7 +39,7 @@ export function Graph({ dark, isPresented = false, framed, nodes, edges, forms, 
   const frames = useMemo(() => titled(framed, nodes, zoom), [framed, nodes, zoom])
   const drawn = useLines(nodes, edges, frames, formsHere, zoom)
   const lines = Math.floor((HEIGHT * zoom) / (least * 1.1))
-  const look = { '--zoom': zoom, '--least': `${least}px`, '--lines': Math.min(2, lines) }
+  const look = { '--zoom': zoom, '--least': `${least}px`, '--lines': Math.min(isPresented ? 3 : 2, lines) }
   return (
     <ReactFlow
       className={`${distance(zoom)} ${lines ? '' : 'nameless'}`}

@@ -1,9 +1,51 @@
 // Which part of a graph is in view at an event. If all of it would be too small to read, the view follows the records.
 
+import { HEIGHT, WIDTH } from '../layout.js'
+
+/** @import { Places } from '../types' */
+
 /** @typedef {{ x: number, y: number, width: number, height: number }} Part */
 
+// In a presentation, a room can read names from this zoom on.
+export const LEAST_PRESENTED = 0.75
+export const MOST_PRESENTED = 1.5
 const ROOM = 40
 const EDGE = 20
+const MARGIN = 24
+
+/**
+ * The parts of a graph that the view follows; none if all of it can be read.
+ *
+ * @param {Places} places
+ * @param {string[]} lit
+ * @param {{ width: number, height: number }} size
+ * @param {number} least zoom at which it can be read
+ */
+export function followed(places, lit, size, least) {
+  const box = (/** @type {string} */ id) => ({ x: places[id][0], y: places[id][1], width: WIDTH, height: HEIGHT })
+  const ids = Object.keys(places)
+  if (!ids.length) return []
+  const tight = around(ids.map(box))
+  const whole = {
+    x: tight.x - MARGIN,
+    y: tight.y - MARGIN,
+    width: tight.width + 2 * MARGIN,
+    height: tight.height + 2 * MARGIN,
+  }
+  if (Math.min(size.width / whole.width, size.height / whole.height) >= least) return []
+  return shots(lit.map(box), whole, size, least)
+}
+
+/**
+ * A part as the viewport of a canvas that it fills.
+ *
+ * @param {Part} part
+ * @param {{ width: number }} size
+ */
+export const seenAs = ({ x, y, width }, size) => {
+  const zoom = size.width / width
+  return { x: -x * zoom, y: -y * zoom, zoom }
+}
 
 /**
  * The parts of a graph to show one after the other: one with all lit nodes if they fit, else the one with the first of

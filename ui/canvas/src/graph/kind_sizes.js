@@ -3,6 +3,8 @@ import { distance, hasLabels, hasNumbers } from './distance.js'
 
 /** @import { Form } from '../types' */
 
+export const LEAST = 11
+
 // In px at a zoom of 1 and below it.
 const LETTER = 6.7
 const WIDE = 24
@@ -19,11 +21,12 @@ const NARROW_GAP = 1
  * @param {number} kinds
  * @param {number} letters of the longest number; 0 without numbers
  * @param {number} zoom
+ * @param {number} least size of a text on the screen, in px
  * @returns {Form[]}
  */
-export function kindForms(kinds, letters, zoom) {
+export function kindForms(kinds, letters, zoom, least) {
   if (!kinds || !hasLabels(zoom)) return []
-  const scale = Math.max(1, 1 / zoom)
+  const scale = Math.max(1, least / LEAST / zoom)
   const form = (
     /** @type {Form['form']} */ name,
     /** @type {number} */ columns,
@@ -44,6 +47,9 @@ export function kindForms(kinds, letters, zoom) {
     form('tight', inRow, TIGHT, LINE, NARROW_GAP),
     form('kinds', column, WIDE),
   ]
-  const counted = letters && hasNumbers(zoom) ? [form('counted', 1, WIDE + 4 + letters * LETTER)] : []
+  const counted =
+    letters && hasNumbers(zoom)
+      ? [1, inRow].map((columns) => form('counted', columns, WIDE + 4 + letters * LETTER))
+      : []
   return distance(zoom) === 'far' ? dots : [...counted, ...badges, ...dots]
 }

@@ -31,5 +31,5 @@ export const number = (value) => value?.toLocaleString('en-US') ?? ''
 /** @param {number} value */
 export function shortNumber(value) {
   if (value >= 1e6) return `${(value / 1e6).toFixed(1)}M`
-  return value >= 1e4 ? `${(value / 1e3).toFixed(1)}k` : number(value)
+  return value >= 1e3 ? `${(value / 1e3).toFixed(1)}k` : number(value)
 }

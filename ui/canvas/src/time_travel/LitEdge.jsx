@@ -41,7 +41,7 @@ export function recordForms({ data }, zoom, least) {
   const widths = least > TEXT ? [WIDEST_PRESENTED, ...WIDEST] : WIDEST
   const counts = [...new Set([records.length, Math.min(3, records.length), 1])]
   const lists = widths.flatMap((most) => counts.map((shown) => list(shown, most)))
-  return [...lists, ...kindForms(kindsOf(records).length, 0, zoom)]
+  return [...lists, ...kindForms(kindsOf(records).length, 0, zoom, least)]
 }
 
 /** @param {NonNullable<LitFacts['records']>} records */

@@ -2,28 +2,24 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Controls, MarkerType, applyNodeChanges, useReactFlow } from '@xyflow/react'
 import { byOperator, edgeKey } from '../document.js'
-import { around, shots } from '../graph/camera.js'
+import { LEAST_PRESENTED, MOST_PRESENTED, followed, seenAs } from '../graph/camera.js'
 import { Graph } from '../graph/Graph.jsx'
 import { drawnEdge, pickedBy, useDrawnNodes, useLayout } from '../graph/drawn.js'
 import { frames, groupData } from '../graph/groups.js'
 import { Picture } from '../graph/picture.js'
 import { asDrawn, folded, groupNamed } from '../grouping.js'
-import { HEIGHT, WIDTH } from '../layout.js'
 import { PictureMenu } from '../picture/PictureMenu.jsx'
 import { LitEdge, recordForms } from './LitEdge.jsx'
 
 /** @import { NodeChange } from '@xyflow/react' */
-/** @import { DrawnNode, LitFlowEdge, Pipeline, PipelineNode, Places, TimeData } from '../types' */
+/** @import { DrawnNode, LitFlowEdge, Pipeline, PipelineNode, TimeData } from '../types' */
 
 const EDGES = { lit: LitEdge }
 // Room for records between the nodes: in a presentation for larger ones.
 const GAP = 190
 const WIDE_GAP = 250
-// Names fit into their nodes from this zoom on, and values between them; in a presentation, for a room.
+// Names fit into their nodes from this zoom on, and values between them.
 const LEAST = 0.55
-const LEAST_PRESENTED = 0.75
-const MOST_PRESENTED = 1.5
-const MARGIN = 24
 const TO_MS = 300
 const ALONG_MS = 1300
 const ARROW = { type: MarkerType.ArrowClosed, width: 20, height: 20, markerUnits: 'userSpaceOnUse' }
@@ -140,10 +136,8 @@ export function TimeCanvas({ data, dark, pick }) {
       const parts = size ? followed(positions, litNow.split(',').filter(Boolean), size, least) : []
       if (!parts.length || !size) return fit()
       const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches
-      const to = (/** @type {import('../graph/camera.js').Part} */ { x, y, width }, /** @type {number} */ duration) => {
-        const zoom = size.width / width
-        flow.setViewport({ x: -x * zoom, y: -y * zoom, zoom }, isCalm ? {} : { duration, interpolate: 'linear' })
-      }
+      const to = (/** @type {import('../graph/camera.js').Part} */ part, /** @type {number} */ duration) =>
+        void flow.setViewport(seenAs(part, size), isCalm ? {} : { duration, interpolate: 'linear' })
       to(parts[0], TO_MS)
       if (parts[1] && !isCalm) later.push(setTimeout(() => to(parts[1], ALONG_MS), TO_MS * 2))
     }
@@ -216,27 +210,4 @@ export function TimeCanvas({ data, dark, pick }) {
       </div>
     </Picture.Provider>
   )
-}
-
-/**
- * The parts of a graph that the view follows; none if all of it can be read.
- *
- * @param {Places} places
- * @param {string[]} lit
- * @param {{ width: number, height: number }} size
- * @param {number} least zoom at which it can be read
- */
-function followed(places, lit, size, least) {
-  const box = (/** @type {string} */ id) => ({ x: places[id][0], y: places[id][1], width: WIDTH, height: HEIGHT })
-  const ids = Object.keys(places)
-  if (!ids.length) return []
-  const tight = around(ids.map(box))
-  const whole = {
-    x: tight.x - MARGIN,
-    y: tight.y - MARGIN,
-    width: tight.width + 2 * MARGIN,
-    height: tight.height + 2 * MARGIN,
-  }
-  if (Math.min(size.width / whole.width, size.height / whole.height) >= least) return []
-  return shots(lit.map(box), whole, size, least)
 }
