@@ -49,17 +49,20 @@ def ends(server: Server, within_s: float = 30) -> bool:
     return not server.is_alive()
 
 
-def started_from(session: SparkSession) -> tuple[str, bool]:
-    """The command line of the process from which a Python worker was forked, and whether its objects are frozen."""
+def started_from(session: SparkSession) -> tuple[str, bool, str]:
+    """The command line of the process from which a Python worker was forked, whether its objects are frozen, and the
+    allocator of Arrow's arrays.
+    """
 
     def look(batches: Any) -> Any:
         for _ in batches:
             pass
         arguments = Path(f"/proc/{os.getppid()}/cmdline").read_text().split("\0")
-        yield pa.RecordBatch.from_pydict({"command": [" ".join(arguments[1:3])], "frozen": [gc.get_freeze_count() > 0]})
+        told = {"command": " ".join(arguments[1:3]), "frozen": gc.get_freeze_count() > 0}
+        yield pa.RecordBatch.from_pylist([told | {"arrow": pa.default_memory_pool().backend_name}])
 
-    [row] = session.range(0, 1, 1, 1).mapInArrow(look, "command STRING, frozen BOOLEAN").collect()
-    return str(row[0]), bool(row[1])
+    [row] = session.range(0, 1, 1, 1).mapInArrow(look, "command STRING, frozen BOOLEAN, arrow STRING").collect()
+    return str(row[0]), bool(row[1]), str(row[2])
 
 
 def noted(pid: int, checkout: Path = ROOT) -> dict[str, Any]:
@@ -89,7 +92,7 @@ def test_it_outlives_who_started_it_and_the_next_process_finds_it(
 
     session = connect(Engine("here", "local[1]"), server)
     assert session.range(3).count() == 3
-    assert started_from(session) == ("-m worker_daemon", True)
+    assert started_from(session) == ("-m worker_daemon", True, "system")
     session.stop()
     thief = Engine("thief", f"sc://localhost:{server.port}", token="guessed")
     with pytest.raises(EngineUnavailable, match="refuses the token"):
