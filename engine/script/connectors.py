@@ -361,7 +361,7 @@ def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Sc
     for column in ddl.computed:
         if _is_proctime(column.value):
             continue
-        value = column.value.copy().transform(lambda node: _inlined(node, known), copy=False)
+        value = column.value.copy().transform(lambda node: inlined(node, known), copy=False)
         for mentioned in value.find_all(exp.Column):
             if mentioned.name not in schema.names:
                 message = f"{column.name}: {unknown_name('column', mentioned.name, schema.names)}."
@@ -371,7 +371,7 @@ def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Sc
     return made
 
 
-def _inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
+def inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
     """A column of the table, or a field of one. An earlier computed column is replaced by its expression."""
     if not isinstance(node, exp.Column):
         return node

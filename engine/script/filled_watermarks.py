@@ -4,8 +4,8 @@
     INSERT INTO clicks SELECT TO_TIMESTAMP(t), ... FROM raw;        raw has a computed event time, which clicks takes
 
 Flink's first job writes, and the second one makes the watermark of what it reads. In one pipeline a watermark begins at
-a source, so the expression becomes a column of the table that the query reads. Rows that the query filters out move the
-watermark, too.
+a source, so the expression becomes a column of the table that the query reads: also if it is one that the filled table
+computes. Rows that the query filters out move the watermark, too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from engine.model.free_names import free_name
+from engine.script.connectors import inlined
 from engine.script.parts import Insert, Parts
-from engine.script.tables import Computed, TableDdl, Watermark
+from engine.script.tables import Computed, TableDdl, Watermark, cast_to
 from engine.sql.algebra import Expr
 
 _OF_SEVERAL_ROWS = (
@@ -47,16 +48,19 @@ def pass_on_watermarks(parts: Parts) -> None:
 def _with_time(insert: Insert, target: TableDdl, mark: Watermark, parts: Parts) -> Insert:
     source = _only_table(insert.query, parts.tables)
     names = target.targets(insert.columns, insert.statement.place)
-    if source is None or source.watermark is not None or source.name in parts.targets or mark.column not in names:
+    if source is None or source.watermark is not None or source.name in parts.targets:
         return insert
-    at = names.index(mark.column)
     items = insert.query.expressions
     if len(items) == 1 and isinstance(items[0], exp.Star):
         columns = [name for name in source.order if name not in source.hidden]
         items = [exp.column(name, quoted=True) for name in columns]
     if len(items) != len(names) or any(item.is_star for item in items):
         return insert
-    value = items[at].unalias()
+    given = dict(zip(names, items, strict=True))
+    is_computed = any(column.name == mark.column for column in target.computed)
+    if not is_computed and mark.column not in given:
+        return insert
+    value = _computed(target, given, mark.column) if is_computed else given[mark.column].unalias()
     mentioned = {column.name for column in value.find_all(exp.Column)}
     if not mentioned <= {*source.order} or value.find(exp.Window, exp.Query, exp.Subquery) is not None:
         return insert
@@ -73,9 +77,19 @@ def _with_time(insert: Insert, target: TableDdl, mark: Watermark, parts: Parts) 
         watermark=Watermark(name, mark.delay_ms),
     )
     query = insert.query.copy()
-    taken = exp.alias_(exp.column(name, quoted=True), mark.column, quoted=True)
-    query.set("expressions", [*items[:at], taken, *items[at + 1 :]])
-    return replace(_noted(insert, source, target, parts), query=query)
+    given[mark.column] = exp.alias_(exp.column(name, quoted=True), mark.column, quoted=True)
+    query.set("expressions", list(given.values()))
+    return replace(_noted(insert, source, target, parts), query=query, time=mark.column if is_computed else "")
+
+
+def _computed(target: TableDdl, given: Mapping[str, Expr], name: str) -> Expr:
+    """A computed column over what the query gives. given: by column."""
+    known: dict[str, Expr] = {}
+    for column in target.written:
+        known[column.name] = cast_to(given.get(column.name, exp.Null()).unalias().copy(), column.type)
+    for computed in target.computed:
+        known[computed.name] = computed.value.copy().transform(lambda node: inlined(node, known), copy=False)
+    return known[name]
 
 
 def _noted(insert: Insert, source: TableDdl, target: TableDdl, parts: Parts) -> Insert:

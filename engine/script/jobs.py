@@ -83,8 +83,12 @@ class Jobs:
                 )
                 raise SqlRejected(message, insert.query)
         wanted = node_id(target, self.emitter)
-        called(self.emitter, self.emitter.add("sink", parameters, [below], insert.query), wanted)
         self.below[wanted] = below
+        if insert.time:
+            self.emitter.pinned.add(below)
+            items = [(name, quote(name)) for name in self.emitter.derived[below].schema.names if name != insert.time]
+            below = self.emitter.project(below, items, insert.query)
+        called(self.emitter, self.emitter.add("sink", parameters, [below], insert.query), wanted)
         return wanted
 
     def is_filled(self, name: str) -> bool:
@@ -126,7 +130,7 @@ class Jobs:
             for column in schema
         ]
         computed = computed_columns(ddl, below, self.emitter.analyzer, schema)
-        items += [(one["name"], one["expression"]) for one in computed]
+        items += [(one["name"], one["expression"]) for one in computed if one["name"] not in schema]
         if _is_all(items, schema):
             return below
         return self.emitter.project(below, items, insert.query)
@@ -163,6 +167,7 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warning
     """The rows as declared by the sink: matched by position, with its column names and types."""
     schema = emitter.derived[below].schema
     wanted = ddl.targets(insert.columns, insert.statement.place)
+    wanted += (insert.time,) if insert.time else ()
     if len(wanted) != len(schema):
         message = (
             f"{ddl.name} takes {len(wanted)} column{'' if len(wanted) == 1 else 's'} ({', '.join(wanted)}), but the "
@@ -188,6 +193,7 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warning
         (one.name, _as(given[one.name], one) if one.name in given else f"CAST(NULL AS {one.type.sql})")
         for one in ddl.written
     ]
+    items += [(insert.time, quote(insert.time))] if insert.time else []
     if _is_all(items, schema):
         return below
     return emitter.project(below, items, insert.query)

@@ -37,12 +37,16 @@ from engine.sql.rules.clock_readings import marked
 
 @dataclass(frozen=True)
 class Insert:
-    """An INSERT INTO, or a SELECT whose result is shown (target None)."""
+    """An INSERT INTO, or a SELECT whose result is shown (target None).
+
+    time: the event time that the table computes, if the query gives it as its last column, which is not written.
+    """
 
     target: str | None
     columns: tuple[str, ...]
     query: Expr
     statement: Statement
+    time: str = ""
 
 
 @dataclass

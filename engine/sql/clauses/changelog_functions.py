@@ -22,7 +22,8 @@ from engine.sql.rejected import SqlRejected
 FROM: Final = "FROM_CHANGELOG"
 TO: Final = "TO_CHANGELOG"
 _KINDS: Final = {kind.name: name for name, kind in FIELDS.items()}
-_ARGUMENTS: Final = ("INPUT", "OP", "OP_MAPPING")
+# UID names the state of a call for Flink.
+_ARGUMENTS: Final = ("INPUT", "OP", "OP_MAPPING", "UID")
 
 
 def changelog_function(

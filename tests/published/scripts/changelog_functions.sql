@@ -4,3 +4,4 @@ SELECT * FROM FROM_CHANGELOG(input => TABLE cdc);
 SELECT name, COUNT(*) AS n FROM FROM_CHANGELOG(input => TABLE cdc, op => DESCRIPTOR(op)) GROUP BY name;
 CREATE VIEW names AS SELECT UPPER(name) AS shout FROM FROM_CHANGELOG(input => TABLE cdc) WHERE id = 1;
 SELECT shout FROM names;
+SELECT * FROM FROM_CHANGELOG(input => TABLE cdc, uid => 'changes');
