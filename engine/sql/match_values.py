@@ -14,6 +14,7 @@ from engine.model.types import BIGINT, TIMESTAMP_NTZ, VOID, Type, quote
 from engine.patterns.references import ROWTIME, without_variables
 from engine.sql.algebra import Expr, ref
 from engine.sql.clauses.match_recognize import is_reference, with_references
+from engine.sql.dialect import Flink
 from engine.sql.functions.expressions import Writer
 from engine.sql.rejected import SqlRejected
 
@@ -60,7 +61,13 @@ class OfMatches:
         schema = Schema(tuple(types))
         names = {one.name: one.name for one in types}
         writer = Writer(names, lambda text: self.analyzer.type_of(text, schema, self.node, ""), schema)
-        written = writer.write(tree)
+        try:
+            written = writer.write(tree)
+        except SqlRejected as error:
+            sentence = error.reason
+            for name, node in given.items():
+                sentence = sentence.replace(quote(name), node.sql(dialect=Flink))
+            raise SqlRejected(sentence, place=(error.line, error.column)) from error
 
         def filled(part: str, texts: Sequence[str]) -> str:
             for one, text in zip(types, texts, strict=True):

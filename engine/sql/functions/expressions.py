@@ -28,7 +28,7 @@ from engine.sql.functions.as_typed import as_typed
 from engine.sql.functions.casts import cast
 from engine.sql.functions.interval_values import DIFFERENCE, between
 from engine.sql.functions.intervals import has_fixed_length, interval_ms
-from engine.sql.functions.mixed_types import refuse_mixed
+from engine.sql.functions.mixed_types import ordered, refuse_mixed
 from engine.sql.functions.moments import cut_off, extracted, formatted, from_epoch, parsed, require_pattern, shifted
 from engine.sql.functions.numbers import arithmetic, number, rounded, united
 from engine.sql.functions.patterns import like, similar
@@ -53,6 +53,7 @@ _CONNECTORS: Final[dict[type[Expr], str]] = {exp.And: "AND", exp.Or: "OR"}
 # A longer chain is written as a tree: each reader of it goes as deep as it is nested.
 _CHAINED: Final = 16
 _STRICT: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.DPipe)
+_ORDERED: Final = (exp.LT, exp.LTE, exp.GT, exp.GTE)
 _UNITED: Final = ("COALESCE", "IFNULL", "IF", "GREATEST", "LEAST")
 
 
@@ -102,7 +103,8 @@ class Writer:
                 return self.write(each)
             if kind in _STRICT:
                 refuse_mixed(self, expression)
-            left, right = self._compared(expression.this), self._compared(expression.expression)
+            sides: Sequence[Expr] = (expression.this, expression.expression)
+            left, right = map(self._compared, ordered(self, sides) if kind in _ORDERED else sides)
             return f"({left} {_BINARY[kind]} {right})"
         match expression:
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod() | exp.Div():
@@ -188,7 +190,8 @@ class Writer:
         return f"({self.write(test.this)} IN ({items}))"
 
     def _between(self, between: exp.Between) -> str:
-        value, low, high = (self._compared(part) for part in (between.this, between.args["low"], between.args["high"]))
+        sides = ordered(self, (between.this, between.args["low"], between.args["high"]))
+        value, low, high = map(self._compared, sides)
         condition = f"({value} BETWEEN {low} AND {high})"
         return f"({condition} OR ({value} BETWEEN {high} AND {low}))" if between.args.get("symmetric") else condition
 

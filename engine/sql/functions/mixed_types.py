@@ -1,16 +1,28 @@
 """Numbers beside texts, which Spark converts and Flink refuses: in =, <> and IS DISTINCT FROM, arithmetic and ||.
 
-Flink converts them in <, BETWEEN and IN. Only columns and literals are looked at: their types are known without asking
-Spark.
+Of those only columns and literals are looked at. In <, > and BETWEEN Flink makes a number of the text, of the kind that
+it is compared with: `ordered`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.model.types import BINARY, BOOLEAN, DATE, STRING, Timestamp, Type
+from engine.model.types import (
+    BIGINT,
+    BINARY,
+    BOOLEAN,
+    DATE,
+    FLOATS,
+    INTEGER_DIGITS,
+    STRING,
+    Decimal,
+    Timestamp,
+    Type,
+)
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.rejected import SqlRejected
@@ -19,6 +31,7 @@ if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
 _FAMILIES: Final[dict[Type, str]] = {STRING: "text", BOOLEAN: "truth value", BINARY: "bytes", DATE: "time"}
+_MOST_DIGITS: Final = 38
 _COMPARED: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
 
 
@@ -37,6 +50,34 @@ def refuse_mixed(writer: ExpressionWriter, node: Expr) -> None:
         why = f"a text has no arithmetic. Write CAST({text} AS INT), or another number."
     message = f"{number} is a number and {text} a text: {why}"
     raise SqlRejected(message, node)
+
+
+def ordered(writer: ExpressionWriter, sides: Sequence[Expr]) -> Sequence[Expr]:
+    """The sides of <, > or BETWEEN, a text beside a number as a number. Source: the plans of Flink 2.3."""
+    kinds = [_kind(writer, side) for side in sides]
+    if not {"number", "text"} & set(kinds) or {*kinds} == {"number"}:
+        return sides
+    types = [_type(writer, side) for side in sides]
+    if STRING not in types or not (numbers := [type_ for type_ in types if type_.is_number]):
+        return sides
+    as_type = exp.DataType.build(_as_number(numbers).flink, dialect=Flink)
+    return [exp.cast(side, as_type) if type_ == STRING else side for side, type_ in zip(sides, types, strict=True)]
+
+
+def _as_number(numbers: Sequence[Type]) -> Type:
+    for type_ in numbers:
+        if type_ in FLOATS:
+            return type_
+    decimals = [type_ for type_ in numbers if isinstance(type_, Decimal)]
+    if not decimals:
+        return BIGINT
+    scale = max(type_.scale for type_ in decimals)
+    digits = max(INTEGER_DIGITS[BIGINT], *(type_.precision - type_.scale for type_ in decimals))
+    return Decimal(min(digits + scale, _MOST_DIGITS), scale)
+
+
+def _type(writer: ExpressionWriter, side: Expr) -> Type:
+    return writer.type_of(writer.write(side))
 
 
 def mixed(given: Type, wanted: Type) -> bool:
@@ -62,7 +103,7 @@ def _kind(writer: ExpressionWriter, side: Expr) -> str:
         return "text" if bare.is_string else "number"
     if not isinstance(bare, exp.Column):
         return ""
-    type_ = writer.type_of(writer.write(bare))
+    type_ = _type(writer, bare)
     if type_ == STRING:
         return "text"
     return "number" if type_.is_number else ""
