@@ -20,10 +20,15 @@ from sqlglot.tokenizer_core import Token
 from engine.model.types import DATE, Time, Timestamp, Type
 from engine.script.of_databases import of_databases
 from engine.script.reserved import RESERVED
-from engine.script.statements import Cursor, Statement, slashes, statements, without_prompts
+from engine.script.statements import Cursor, Statement, of_others, statements, without_prompts
 from engine.script.tables import create_table
 from engine.sql.rejected import SqlRejected
 
+# Of lines that are left out: why, and the characters in whose place -- begins a comment.
+_NOT_SQL: Final = {
+    "slashes": ("// begins no comment: comments are -- to the end of a line, or /* ... */", 2),
+    "shell": ("this line is a command of a shell, which is left out. Make it a comment: --", 0),
+}
 _OPERATORS: Final = {"==": "=", "!=": "<>"}
 _INTERVAL: Final = re.compile(r"\s*(\d+)\s*(second|minute|hour|day|week|month|year)s?\s*", re.IGNORECASE)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?")
@@ -71,11 +76,10 @@ def slips(script: str) -> tuple[Slip, ...]:
         return ()
     named = _reserved_names(parts)
     found: list[Slip] = []
-    for at in slashes(script):
+    for kind, at in of_others(script):
         line = script.count("\n", 0, at) + 1
-        found.append(
-            Slip(line, "// begins no comment: comments are -- to the end of a line, or /* ... */", at, at + 2, "--")
-        )
+        why, length = _NOT_SQL[kind]
+        found.append(Slip(line, why, at, at + length, "--" if length else "-- "))
     for statement in parts:
         for rule in (_operators, _commas, _limits, _intervals):
             found += rule(statement.tokens)

@@ -36,12 +36,15 @@ _OPENING: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 
 
-# What people copy along: a byte order mark, the prompts of Flink's client and its answers, comments of other languages.
+# What people copy along: a byte order mark, the prompts of Flink's client and its answers, comments of other languages,
+# commands of a shell.
 # Texts and comments are kept.
 _NOT_SQL: Final = re.compile(
     r"(?P<kept>'(?:[^']|'')*'|`[^`\n]*`|\"[^\"\n]*\"|--[^\n]*|/\*(?s:.*?)\*/)"
     r"|(?P<slashes>//[^\n]*)"
-    r"|^[\ufeff \t]*Flink SQL>|\ufeff|^>(?= )|^#(?=[ \n#!=]).*$|^#$"
+    r"|^[ \t]*(?P<shell>(?:[$] |[.]{1,2}/\w|(?:[\w.-]+/)+[\w.-]+[.]sh\b|cat [~./]|cd [~./]|curl -|git clone |kubectl "
+    r"|docker (?:compose|exec|run) |docker-compose )[^\n]*)"
+    r"|^[\ufeff \t]*Flink SQL>|\ufeff|^>(?= )|^[ \t]*#(?=[ \n#!=]).*$|^[ \t]*#$"
     r"|^\[(?:INFO|WARNING|ERROR)\].*$|^(?:org|java)\.[\w.$]+(?:Exception|Error)\b.*$"
     r"|^!(?:ok|info|warning|error)[ \t]*$|^\+(?:-+\+)+[ \t]*$|^\| .* \|[ \t]*$"
     r"|^(?:\d+ rows? in set|Empty set|Received a total of \d+ rows?).*$",
@@ -165,9 +168,12 @@ def without_prompts(text: str) -> str:
     return _NOT_SQL.sub(lambda match: match["kept"] or " " * len(match[0]), text)
 
 
-def slashes(text: str) -> Iterator[int]:
-    """The offsets of // where it begins a comment, as it does in other languages."""
-    return (match.start() for match in _NOT_SQL.finditer(text) if match["slashes"])
+def of_others(text: str) -> Iterator[tuple[str, int]]:
+    """The offsets of "slashes", which begin a comment as in other languages, and of commands of a "shell"."""
+    for match in _NOT_SQL.finditer(text):
+        kind = match.lastgroup
+        if kind is not None and kind != "kept":
+            yield kind, match.start(kind)
 
 
 def _begins_another(before: Sequence[Token], token: Token) -> bool:

@@ -24,6 +24,8 @@ from engine.sql.rejected import SqlRejected
 
 # A comment between the fields of a ROW, but not in a quoted name or text.
 _COMMENT: Final = re.compile(r"(?:(?<=\s)|^)(?:--[^\n]*|/\*.*?\*/)", re.DOTALL)
+# Flink's planner prints it; texts have no other one.
+_CHARSET: Final = re.compile(r"\s+CHARACTER\s+SET\s+(?:`[^`]*`|\"[^\"]*\"|[\w-]+)", re.IGNORECASE)
 _TYPES: Final = (
     "STRING, BOOLEAN, TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(p, s), DATE, TIME(p), TIMESTAMP(p), "
     "TIMESTAMP_LTZ(p), BYTES, ARRAY<..>, MAP<.., ..>, MULTISET<..>, ROW<..>"
@@ -249,12 +251,12 @@ def element(cursor: Cursor, draft: Draft, table: str) -> None:
         draft.keys += cursor.listed()
         cursor.skip("NOT", "ENFORCED")
     elif cursor.sees("WATERMARK", "FOR"):
-        draft.watermark = _watermark(cursor)
+        draft.watermark = _watermark(cursor, draft)
     else:
         _column(cursor, draft, table)
 
 
-def _watermark(cursor: Cursor) -> Watermark:
+def _watermark(cursor: Cursor, draft: Draft) -> Watermark:
     cursor.expect("WATERMARK", "FOR")
     column = cursor.name()
     cursor.expect("AS")
@@ -264,6 +266,12 @@ def _watermark(cursor: Cursor) -> Watermark:
         return Watermark(column, 0)
     if isinstance(value, exp.Sub) and plain(value.this) == column:
         return Watermark(column, interval_ms(value.expression))
+    if isinstance(value, exp.Anonymous) and value.name.upper() == "SOURCE_WATERMARK":
+        draft.warnings.append(
+            f"SOURCE_WATERMARK() is what a connector of Flink's knows of its rows; here the watermark is the latest "
+            f"{column}. Where rows come late, write {column} - INTERVAL '5' SECOND."
+        )
+        return Watermark(column, 0)
     tokens = cursor.tokens[start : cursor.at]
     message = (
         f"the watermark {raw(tokens, cursor.text)} is not supported. Write {column}, or {column} - INTERVAL '5' SECOND."
@@ -329,7 +337,7 @@ def _declared(tokens: tuple[Token, ...], cursor: Cursor, name: str) -> Column:
 
 
 def _type_of(tokens: Sequence[Token], text: str) -> Type:
-    return flink_type(_COMMENT.sub(" ", raw(tokens, text)))
+    return flink_type(_CHARSET.sub("", _COMMENT.sub(" ", raw(tokens, text))))
 
 
 def _slip(tokens: Sequence[Token], text: str) -> str:

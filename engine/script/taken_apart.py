@@ -55,7 +55,7 @@ _HARMLESS: Final = (
 # Before Flink 1.13; since then they begin with sql-client.
 _OF_THE_CLIENT: Final = (
     *("execution.result-mode", "execution.max-table-result-rows", "execution.current-catalog"),
-    *("execution.current-database", "execution.type"),
+    *("execution.current-database", "execution.type", "execution.parallelism"),
 )
 _OF_CONFLUENT: Final = {
     "sql.local-time-zone": ZONE.name,
@@ -65,6 +65,7 @@ _OF_CONFLUENT: Final = {
 _SET: Final = re.compile(
     r"SET\s+(?:'([^']+)'|([\w.-]+))\s*=\s*(?:'((?:[^']|'')*)'|(.+?))\s*$", re.DOTALL | re.IGNORECASE
 )
+_MOST_SHOWN: Final = 60
 _OPTIONS: Final = re.compile(r"/\*\+\s*OPTIONS\s*\(", re.IGNORECASE)
 _OPTION: Final = re.compile(r"'((?:[^']|'')*)'\s*=\s*'((?:[^']|'')*)'")
 _QUERY: Final = ("SELECT", "WITH", "(")
@@ -228,9 +229,12 @@ def _unsupported(statement: Statement) -> SqlRejected:
     if begins_part_of_query(statement.tokens[0]):
         message = f"{begin} is a part of a query, and no query stands before it. Add its SELECT, or leave the part out."
         return SqlRejected(message, place=statement.place)
+    first = raw(statement.tokens, statement.text).splitlines()[0]
+    if len(first) > _MOST_SHOWN:
+        first = f"{first[:_MOST_SHOWN]}..."
     message = (
-        f"{begin} is not supported. A script consists of CREATE TABLE, CREATE VIEW, CREATE FUNCTION, SET, INSERT INTO "
-        "and SELECT."
+        f"this is no statement of Flink SQL: {first!r}. Remove it, or make it a comment: write -- before each of its "
+        "lines. A script consists of CREATE TABLE, CREATE VIEW, CREATE FUNCTION, SET, INSERT INTO and SELECT."
     )
     return SqlRejected(message, place=statement.place)
 

@@ -29,6 +29,31 @@ CASES = {
         "// the orders\n" + TABLE + "SELECT k -- 'x // y'\nFROM t WHERE s <> '//' // don't;\n;",
         ["line 1: Flink would refuse this: // begins no comment: comments are -- to the end of a line, or /* ... */."],
     ),
+    "a command of a shell": (
+        "./bin/kafka-topics.sh --create --topic t\n" + TABLE + "SELECT k FROM t;\n  # what it gives\n$ cat '/tmp/x",
+        [
+            "line 1: Flink would refuse this: this line is a command of a shell, which is left out. "
+            "Make it a comment: --."
+        ],
+    ),
+    "what is no SQL": (
+        TABLE + "SELECT k FROM t;\nJob ID: 17\nand more of it;",
+        [
+            "line 3, column 1: this is no statement of Flink SQL: 'Job ID: 17'. Remove it, or make it a comment: write "
+            "-- before each of its lines. A script consists of CREATE TABLE, CREATE VIEW, CREATE FUNCTION, SET, INSERT "
+            "INTO and SELECT.",
+        ],
+    ),
+    "what Flink prints of a table": (
+        "CREATE TABLE t (k VARCHAR(2147483647) CHARACTER SET `UTF-16LE`, ts TIMESTAMP(3), "
+        "WATERMARK FOR ts AS SOURCE_WATERMARK()) WITH ('connector' = 'kafka'); INSERT INTO t VALUES ('a', NULL); "
+        "SELECT k FROM t;",
+        [
+            "line 1: Flink would refuse this: a bare NULL in VALUES has no type.",
+            "SOURCE_WATERMARK() is what a connector of Flink's knows of its rows; here the watermark is the latest "
+            "ts. Where rows come late, write ts - INTERVAL '5' SECOND.",
+        ],
+    ),
     "an option of Flink's client": (
         "SET 'sql-client.execution.result-mode' = 'tableau';\nSET execution.result-mode=table;\n"
         + TABLE

@@ -44,6 +44,11 @@ PAIRS = [
         "// begins no comment: comments are -- to the end of a line, or /* ... */",
     ),
     (
+        "bin/sql-client.sh -f x\n\nSELECT k FROM t;",
+        "-- bin/sql-client.sh -f x\n\nSELECT k FROM t;",
+        "this line is a command of a shell, which is left out. Make it a comment: --",
+    ),
+    (
         "CREATE TABLE u (a TEXT); INSERT INTO u VALUES ('x'); SELECT a FROM u;",
         "CREATE TABLE u (a STRING); INSERT INTO u VALUES ('x'); SELECT a FROM u;",
         "TEXT is of other databases; Flink has STRING",
