@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from engine.examples import examples
 from storage import Store
@@ -268,26 +268,74 @@ FOCUSED: Final = """() => {
         isSeen ||= outlineStyle !== 'none' && parseFloat(outlineWidth) > 0
         isSeen ||= boxShadow !== 'none' || (borderTopColor === accent && parseFloat(borderTopWidth) > 0)
     }
-    return [one.getAttribute('aria-label') ?? '', one.outerHTML.slice(0, 140), isSeen]
+    const title = one.matches('summary') ? one.innerText.split('\\n').at(-1) : ''
+    return [one.getAttribute('aria-label') ?? title, one.outerHTML.slice(0, 140), isSeen]
 }"""
 
 
-def test_a_late_record_is_found_and_presented_by_keys_alone(open_page: OpenPage) -> None:
-    page = open_page("event-time?run=2")
+def tab_to(page: Page, wanted: str, begin: str = "<") -> None:
+    """Press Tab until what is called so has the focus, which is seen at every stop. begin: of its HTML."""
     unseen, name = [], ""
     for _ in range(80):
         page.keyboard.press("Tab")
+        # Borders of fields take their colour by and by.
+        with suppress(TimeoutError):
+            page.wait_for_function(f"({FOCUSED})()[2]", timeout=3_000)
         name, what, is_seen = page.evaluate(FOCUSED)
         if not is_seen:
             unseen.append(what)
-        if name == "Late records":
+        if name == wanted and what.startswith(begin):
             break
-    assert (name, unseen) == ("Late records", [])
-    page.keyboard.press("ArrowDown")
-    expect(page.locator(".st-key-late-file")).to_contain_text("Event 5 of clicks")
-    page.keyboard.press("Control+k")
-    page.get_by_role("combobox", name="Search commands and pages").fill("present")
+    assert (name, unseen) == (wanted, [])
+
+
+def command(page: Page, words: str) -> None:
+    """Choose the first command that has these words."""
+    search = page.get_by_role("combobox", name=re.compile("^Search commands and"))
+    open_commands(page, search)
+    page.keyboard.type(words)
     page.keyboard.press("Enter")
+    wait_until_settled(page)
+
+
+def test_four_nodes_are_built_and_run_and_a_late_record_is_found_and_presented_by_keys_alone(
+    open_page: OpenPage,
+) -> None:
+    page = open_page("build?draft=empty")
+    settled(page)
+    command(page, "add generator")
+    settled(page)
+    page.keyboard.press("Enter")
+    tab_to(page, "More")
+    page.keyboard.press("Enter")
+    tab_to(page, "Disorder", "<input")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("0.5")
+    page.keyboard.press("Tab")
+    wait_until_settled(page)
+    command(page, "add window aggregate")
+    settled(page)
+    page.keyboard.press("Enter")
+    tab_to(page, "Window size", "<input")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("1 s")
+    page.keyboard.press("Tab")
+    wait_until_settled(page)
+    for added in ("add filter", "add sink"):
+        command(page, added)
+        settled(page)
+    edges = page.locator(".react-flow__edge")
+    expect(edges).to_have_count(3)
+    page.keyboard.press("Alt+Enter")
+    expect(page.get_by_role("button", name=re.compile(r"\d dropped, show records"))).to_be_visible(timeout=180_000)
+    expect(page.get_by_text("finished").first).to_be_visible(timeout=180_000)
+    wait_until_settled(page)
+    command(page, "event time")
+    expect(page).to_have_url(re.compile("/event-time"))
+    tab_to(page, "Late records")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".st-key-late-file")).to_contain_text(re.compile("Event [0-9,]+ of generator"))
+    command(page, "present")
     expect(page).to_have_url(re.compile("present=on"))
     wait_until_settled(page)
     page.keyboard.press("Escape")

@@ -205,7 +205,7 @@ export function Canvas({ data, dark, shadow, send }) {
     const connections = connectionCommands(document, catalog, selection.nodes, edits)
     if (opened === 'connect') return connections
     const places = everything.map((id) => ({ text: `Go to ${id}`, run: () => visit(id) }))
-    return allCommands(commands, edits, offered, connections, places, data)
+    return allCommands(commands, { ...edits, add: drop }, offered, connections, places, data)
   }
   const leavePalette = () => {
     palette.close()

@@ -53,6 +53,11 @@ export function useKeyboard(box, commands, isCovered, chosen, select) {
       event.preventDefault()
       return chosen.has(picked) ? commands.form() : select([picked])
     }
+    // The node that was just added is selected, while the canvas has the focus.
+    if (event.key === 'Enter' && event.target === box.current && chosen.size === 1) {
+      event.preventDefault()
+      return commands.form()
+    }
     const name = pressed(event)
     if (!name) return
     event.preventDefault()
