@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Final
 
+from engine.contract.frames import PLACE
 from engine.model.timeline import MAX_WATERMARK
 from storage.database.cache import RunCache
 from storage.database.connection import Database
@@ -219,7 +220,8 @@ class RunDifferences(OfAllRuns):
             same += f" AND a.{identifier(one.stored_as)} IS NOT DISTINCT FROM b.{identifier(other.stored_as)}"
         return self._database.integer(
             f"SELECT min(coalesce(least(a.seq, b.seq), a.seq, b.seq)) FROM {_rows(left, start, stop, before[0])} a "
-            f"FULL JOIN {_rows(right, start, stop, before[1])} b ON a.place = b.place WHERE NOT coalesce({same}, false)"
+            f"FULL JOIN {_rows(right, start, stop, before[1])} b ON a.{PLACE} = b.{PLACE} "
+            f"WHERE NOT coalesce({same}, false)"
         )
 
     def _records_before(self, edge: Edge, seq: int) -> int:
@@ -347,6 +349,6 @@ def _rows(edge: Edge, start: int, stop: int, before: int) -> str:
     columns = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
     # Two enums with the same words are different types: compare them as text.
     return (
-        f"(SELECT rowid - {before} AS place, seq, step, kind::VARCHAR AS kind{columns} FROM {records_of(edge)} "
+        f"(SELECT rowid - {before} AS {PLACE}, seq, step, kind::VARCHAR AS kind{columns} FROM {records_of(edge)} "
         f"WHERE rowid >= {start + before} AND rowid < {stop + before})"
     )

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from engine.contract.frames import KIND as FILE_KIND
-from engine.contract.frames import SEQ, STEP
+from engine.contract.frames import PLACE, SEQ, STEP
 from engine.contract.recorder import ClockFile, EdgeFile
 from engine.model.changelog import RowKind
 from storage.database.connection import Cursor
@@ -202,12 +202,12 @@ def _packed(edge: Edge, placed: str, steps: Sequence[bytes]) -> str:
     # Nearly free: the file has a dictionary of its steps, and each entry is ranked once.
     packed = f"({SEQ} << {bits + 2}) | (list_position([{ranked}], {STEP})::BIGINT << 2) | {FILE_KIND}"
     branches = " ".join(f"WHEN {at} THEN {blob(step)}" for at, step in enumerate(steps, 1))
-    step = f"CASE (place >> 2) & {(1 << bits) - 1} {branches} END"
+    step = f"CASE ({PLACE} >> 2) & {(1 << bits) - 1} {branches} END"
     names = [identifier(column.name) for column in edge.columns]
     values = "".join(f", {name}" for name in names)
     return (
-        f"SELECT place >> {bits + 2}, {step}, {_kind('place & 3')}{_values(edge)} "
-        f"FROM (SELECT {packed} AS place{values} FROM {placed} ORDER BY place)"
+        f"SELECT {PLACE} >> {bits + 2}, {step}, {_kind(f'{PLACE} & 3')}{_values(edge)} "
+        f"FROM (SELECT {packed} AS {PLACE}{values} FROM {placed} ORDER BY {PLACE})"
     )
 
 

@@ -15,6 +15,8 @@ from storage.changelogs.exported_values import Format
 from storage.errors import ExportFailed, UnknownColumn
 from storage.model import Change, ChangePage
 from storage.wanted import Comparison, Filter, SortOrder, Term, equal
+from tests.engine.planning import pipeline_of, rows
+from tests.storage.local_runs import run_locally
 from tests.storage.written_runs import COUNTS, Epoch, columns, edge, plan, recorded
 
 WORDS = edge("words", columns(word="string", ts="bigint"), watermark_delay_ms=0)
@@ -250,3 +252,37 @@ def test_the_table_of_an_edge_that_only_inserts_ends_with_the_event(store: Store
     assert store.changelog.export_table(run_id, "words", 2, tmp_path / "t.sqlite", format="sqlite") == 2
     with closing(sqlite3.connect(tmp_path / "t.sqlite")) as client:
         assert client.execute("SELECT * FROM words").fetchall() == [("Hello", 10), ("World", 20)]
+
+
+# What SQL of the store calls columns and tables of its own.
+TAKEN = (
+    *("place", "row", "copy", "nth", "level", "low", "present", "puts", "delivered", "writer", "overtook"),
+    *("opened", "until_seq", "ended", "entry", "entries", "late", "l", "c", "a", "b", "x0", "a0", "k", "k0", "v0"),
+    *("in_a", "records", "source", "node", "port", "watermark_ms", "event_time_ms", "state", "block", "bucket"),
+    *("is_late", "bound"),
+)
+
+
+def test_columns_may_be_called_as_the_stores_own(store: Store, tmp_path: Path) -> None:
+    sent = [[*(f"{name}-{at % 3}" for name in TAKEN), at % 7 * 1_000] for at in range(20)]
+
+    def ran() -> int:
+        pipeline = pipeline_of(
+            "sent -> latest -> out",
+            sent=rows(", ".join(f"{name} string" for name in TAKEN) + ", ts bigint", rows=sent, event_time="ts"),
+            latest=("deduplicate", {"keys": ["place", "c"], "keep": "last", "order": "arrival"}),
+            out=("sink", {"mode": "changelog"}),
+        )
+        return run_locally(store, tmp_path, pipeline)
+
+    one, other = ran(), ran()
+    assert [[*record.values] for record in store.changelog.page(one, "sent").records] == sent
+    table = store.changelog.table_as_of(one, "latest", 30)
+    assert sorted([*row.values] for row in table.rows) == sorted(sent[-3:])
+    wanted = Filter(terms=equal([("place", "place-1"), ("c", "c-1"), ("row", "row-1")]))
+    assert store.changelog.page(one, "sent", filter=wanted).total == 7
+    for node in ("sent", "latest", "out"):
+        assert store.run_differences.first_different_event(one, other, node) is None
+        assert store.table_differences.between(one, other, node).is_same
+    assert store.telling_values.groups(one, "sent").late == 0
+    assert not store.disorder.deliver(one, "latest", writers=1, seed=1, materialised=True).lost
