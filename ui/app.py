@@ -45,7 +45,7 @@ else:
 start_engine()
 look_at_chosen_engine()
 with guard():
-    story_bar()
+    story_bar(view)
     story_writer(view)
     if not state.present:
         inspect_bar(view)

@@ -26,7 +26,10 @@ def examples_of(run: StoredRun) -> tuple[Example, ...]:
     result = edges[-1]
     table = identifier(result.table)
     suggestions = [
-        Example(f"Changelog of {result.node}", f"FROM {table}\nORDER BY seq, step\nLIMIT 100"),
+        Example(
+            f"Changelog of {result.node}",
+            f"SELECT seq AS event, * EXCLUDE (seq)\nFROM {table}\nORDER BY event, step\nLIMIT 100",
+        ),
         Example("Records by kind", f"SELECT kind, count(*) AS records\nFROM {table}\nGROUP BY kind\nORDER BY kind"),
         Example("The final table", f"FROM {identifier(as_of_macro(result.table))}({run.last_seq})"),
         Example("Events with the most records", _loudest(result)),
@@ -34,7 +37,7 @@ def examples_of(run: StoredRun) -> tuple[Example, ...]:
     timed = any(column.time for edge in edges for column in edge.columns)
     if timed:
         suggestions += [
-            Example("Event time over arrival", "SELECT seq, event_time_ms\nFROM _events\nORDER BY seq"),
+            Example("Event time over arrival", "SELECT seq AS event, event_time_ms\nFROM _events\nORDER BY event"),
             Example(
                 "Disorder of the sources",
                 "SELECT source, state, count(*) AS records,\n"

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from storage import Store
+from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
@@ -27,7 +28,36 @@ def test_wrong_cells_of_the_table_without_retraction_are_marked(
     app = open_view("why_retraction", run=seeded["word_count"])
     assert rows_of(app, "without-retraction") == [["1", "1 → 2"], ["2", "1"]]
     assert html_of(app, "without-retraction").count("changed") == 1
-    assert any("1 row wrong" in markdown.value for markdown in app.markdown)
+    (said,) = [markdown.value for markdown in app.markdown if "1 row wrong" in markdown.value]
+    assert said.endswith("one is too large, since values that no longer hold were counted beside the new ones.")
+
+
+def test_a_missing_row_is_shown_and_every_wrong_row_has_its_reason(
+    store: Store, tmp_path: Path, open_view: OpenView
+) -> None:
+    """Of the best two, a leaves again with retraction; without, it stays and keeps d out."""
+    pipeline = pipeline_of(
+        "sales -> latest -> top -> out",
+        sales=rows(
+            "id string, city string, amount bigint",
+            rows=[["a", "A", 9], ["b", "B", 5], ["c", "C", 7], ["a", "A", 1], ["d", "D", 6]],
+        ),
+        latest=("deduplicate", {"keys": ["id"], "keep": "last", "order": "arrival"}),
+        top=("topn", {"order_by": [{"column": "amount", "descending": True}], "rank_end": 2}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    run_id = run_locally(store, tmp_path, pipeline)
+    run_locally(store, tmp_path, without_retraction(pipeline))
+    app = open_view("why_retraction", run=run_id)
+    drawn = rows_of(app, "without-retraction")
+    assert rows_of(app, "with-retraction") == [["c", "C", "7"], ["d", "D", "6"]]
+    assert drawn == [["a", "A", "9"], ["b", "B", "5"], ["c", "C", "7"], ["Missing here:"], ["d", "D", "6"]]
+    assert html_of(app, "without-retraction").count("gone") == 1
+    (said,) = [markdown.value for markdown in app.markdown if "wrong" in markdown.value]
+    assert said.removeprefix(":red[**3 rows wrong**]: ") == (
+        "2 are not in the right table, since nothing removed what no longer holds; one is missing, since rows that no "
+        "longer hold took the place."
+    )
 
 
 def test_an_edge_with_the_same_final_table_says_only_that(

@@ -7,6 +7,8 @@ from typing import Final
 
 import streamlit as st
 
+from engine.model.changelog import RowKind
+from engine.model.position import readable
 from engine.scratch import scratch
 from storage.errors import QueryError
 from storage.model import Run
@@ -23,6 +25,7 @@ from ui.shell.guard import as_sentence, guarded
 
 _SHORT_S: Final = 0.5
 _SAVED: Final = 8
+_KINDS: Final[dict[object, RowKind]] = {kind.symbol: kind for kind in RowKind}
 
 
 @guarded
@@ -69,7 +72,9 @@ def _editor(run: Run) -> None:
     examples = workspace.store().catalog.examples(run.run_id)
     with st.container(horizontal=True, gap="small"):
         for at, example in enumerate(examples):
-            st.button(example.title, key=f"example-{at}", type="tertiary", on_click=_ask, args=(example.sql,))
+            st.button(
+                example.title, key=f"example-{at}", icon=":material/play_arrow:", on_click=_ask, args=(example.sql,)
+            )
     _saved()
     adopt(examples[0].sql)
     code_area(
@@ -135,9 +140,22 @@ def _result(result: QueryResult, text: str, schema: str) -> None:
     numbers = frozenset(
         name for at, name in enumerate(result.columns) if any(isinstance(row[at], int | float) for row in result.rows)
     )
-    rows = [Row([Cell.of(value) for value in row]) for row in result.rows]
+    rows = [Row([_cell(name, value) for name, value in zip(result.columns, row, strict=True)]) for row in result.rows]
     grid(Table(result.columns, rows, numbers), key="sql-result", height=420, label="Result")
     query_chart(result)
+
+
+def _cell(name: str, value: object) -> Cell:
+    """The cell of a value; a kind and a step look as on the other pages."""
+    if name == "kind" and value in _KINDS:
+        return Cell(kinds=(_KINDS[value],))
+    if name == "step" and isinstance(value, bytes):
+        try:
+            return Cell(readable(value), is_code=True)
+        except IndexError:
+            # A column of this name that is no step.
+            return Cell.of(value)
+    return Cell.of(value)
 
 
 def _show(run: Run) -> None:

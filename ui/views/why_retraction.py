@@ -15,7 +15,8 @@ def _show(run: Run, edge: Edge) -> None:
     st.markdown(
         "What the result would be if no record were ever retracted. A streaming query emits a result as soon as it has "
         "one, and may have to retract it later. An operator that aggregates the results of another one needs these "
-        "retractions: it removes the old value and adds the new one. Without them, outdated values are counted forever."
+        "retractions: it removes the old value and adds the new one. Without them, outdated values stay: they are "
+        "counted beside the new ones, or keep their place."
     )
     tables_beside(run, edge)
     st.subheader("Writes out of order", anchor=False)

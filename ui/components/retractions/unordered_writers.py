@@ -35,6 +35,8 @@ def unordered_writers(edge: Edge) -> None:
         with column:
             st.markdown(f"**{title}**")
             _outcome(edge, delivery, key=f"disorder-{is_materialised}", label=title)
+            if is_materialised and not delivery.is_right:
+                st.caption(_why_not_cured(delivery))
 
 
 def _outcome(edge: Edge, delivery: Delivery, *, key: str, label: str) -> None:
@@ -58,6 +60,16 @@ def _outcome(edge: Edge, delivery: Delivery, *, key: str, label: str) -> None:
                 cells = (cell_of(edge, at, value) for at, value in enumerate(values))
                 rows.append(Row((Cell(name, tone=tone), *cells)))
     grid(Table(("", *edge.names), rows, number_columns_of(edge)), key=key, height=280, label=f"{label}: differences")
+
+
+def _why_not_cured(delivery: Delivery) -> str:
+    """Why rows can be wrong although the sink materialises: it does not restore the order within a key."""
+    return (
+        "Why it is not cured: materialization keeps every row of a key until it is retracted, and shows the last to "
+        "arrive. A row that arrives after its own retraction stays, since there was nothing to remove then; and of two "
+        f"rows the older one may arrive last. One writer for all records of a key helps: partition by "
+        f"{words.escaped(', '.join(delivery.key))}."
+    )
 
 
 def _damage(delivery: Delivery) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Final
 
 import streamlit as st
 
+from storage.changelogs.table_differences import DifferentRow, TableComparison
 from storage.changelogs.update_pairs import key_of
 from storage.model import Edge, Run, RunStatus, TableAsOf, Values
 from ui.components.changelog.record_list import cell_of, number_columns_of
@@ -57,8 +59,17 @@ def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
     st.markdown(f"**Without retraction** · {words.count(wrong_table.total, 'row')}")
     expected = {key_of(edge, row.values): row.values for row in right_table.rows}
     complete = right_table.total == len(right_table.rows)
+    marked = _drawn(edge, wrong_table, expected if complete else {}, marks=complete)
+    found = {key_of(edge, row.values) for row in wrong_table.rows}
+    missing = [values for key, values in expected.items() if key not in found]
+    if complete and missing and wrong_table.total == len(wrong_table.rows):
+        gone = [
+            Row([cell_of(edge, at, value) for at, value in enumerate(values)], tone="bad", is_gone=True)
+            for values in missing
+        ]
+        marked = replace(marked, rows=[*marked.rows, Row(note="Missing here:"), *gone])
     grid(
-        _drawn(edge, wrong_table, expected if complete else {}, marks=complete),
+        marked,
         key="without-retraction",
         height=320,
         label="Without retraction",
@@ -66,7 +77,42 @@ def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
     if comparison.is_same:
         st.caption(f"The final table of {edge.name} is the same without retraction: here it makes no difference.")
     else:
-        st.markdown(f":red[**{words.count(comparison.different, 'row')} wrong**]: early results were never retracted.")
+        st.markdown(f":red[**{words.count(comparison.different, 'row')} wrong**]: {_what_is_wrong(comparison)}")
+
+
+def _what_is_wrong(comparison: TableComparison) -> str:
+    """What is wrong with the rows without retraction, the right table of the two, and why."""
+    both = [row for row in comparison.rows if row.left is not None and row.right is not None]
+    missing = sum(row.right is None for row in comparison.rows)
+    unexpected = sum(row.left is None for row in comparison.rows)
+    larger = sum(_is_larger(row) for row in both)
+    said = []
+    if larger:
+        said.append(f"{_rows(larger)} too large, since values that no longer hold were counted beside the new ones")
+    if other := len(both) - larger:
+        said.append(f"{_rows(other)} with another value, since one that no longer holds kept its place")
+    if unexpected:
+        said.append(f"{_rows(unexpected)} not in the right table, since nothing removed what no longer holds")
+    if missing:
+        said.append(f"{_rows(missing)} missing, since rows that no longer hold took the place")
+    more = "; of those listed first" if comparison.different > len(comparison.rows) else ""
+    return f"{'; '.join(said)}{more}."
+
+
+def _rows(number: int) -> str:
+    return "one is" if number == 1 else f"{number:,} are"
+
+
+def _is_larger(row: DifferentRow) -> bool:
+    """Whether every number that differs is larger without retraction."""
+    pairs = [
+        (left, right) for left, right in zip(row.left or (), row.right or (), strict=True) if repr(left) != repr(right)
+    ]
+    return bool(pairs) and all(_are_numbers(pair) and pair[1] > pair[0] for pair in pairs)
+
+
+def _are_numbers(values: Sequence[object]) -> bool:
+    return all(isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in values)
 
 
 def _table(run: Run, edge: Edge) -> TableAsOf:

@@ -16,7 +16,7 @@ from ui.runs.manager import runs
 from ui.runs.operator_lines import pipeline_of
 from ui.shell import words, workspace
 from ui.shell.guard import guarded, guarded_fragment
-from ui.shell.navigation import VIEWS, lead_to
+from ui.shell.navigation import VIEWS, View, lead_to
 from ui.shell.state import SHOWN, state
 from ui.stories.step_words import as_markdown
 from ui.stories.telling import missing, run_told, told_pipeline
@@ -27,7 +27,10 @@ _KEPT: Final = ("selection", "sql")
 
 
 class OpenStory(NamedTuple):
-    """The open story: its name, its pipeline, and the index of the current step, from 0; -1 if it has no steps."""
+    """The open story: its name, its pipeline, and the index of the current step, from 0.
+
+    at: -1 if it has no steps, or if it is being written and none of them is what is shown.
+    """
 
     name: str
     pipeline: Pipeline
@@ -59,7 +62,8 @@ def open_story() -> OpenStory | None:
     if pipeline is None:
         return None
     story = pipeline.story or Story(title=pipeline.name)
-    return OpenStory(name, pipeline, story, min(max(int(number), 1), len(story.steps)) - 1)
+    first = 0 if state.write and not state.present else 1
+    return OpenStory(name, pipeline, story, min(max(int(number), first), len(story.steps)) - 1)
 
 
 def told_story() -> Story | None:
@@ -131,7 +135,15 @@ def _wait() -> None:
     st.caption(":material/progress_activity: The pipeline is running; the tour continues when it has finished.")
 
 
-def story_bar() -> None:
+def _aside(title: str, at: int, number: str) -> None:
+    """Draw the way back to the story, on a page that none of its steps shows."""
+    with st.container(key="story-aside", horizontal=True, gap="small", vertical_alignment="center"):
+        st.caption(f":material/auto_stories: {words.escaped(title)} · {number}", width="content")
+        st.button("Back to the story", key="story-back-to", type="tertiary", on_click=_to, args=(at,))
+        st.button("End the tour", icon=":material/close:", key="story-end", type="tertiary", on_click=_end)
+
+
+def story_bar(view: View) -> None:
     """Draw the current step, if a story is open, and is not being written."""
     opened = open_story()
     if opened is None or not opened.story.steps or (state.write and not state.present):
@@ -140,8 +152,11 @@ def story_bar() -> None:
     step, last = story.steps[at], len(story.steps) - 1
     run = opened_run()
     waits = _is_running(run)
+    number = f"step {at + 1} of {last + 1}"
+    if not state.present and view.file not in {each.page for each in story.steps}:
+        _aside(story.title, at, number)
+        return
     with st.container(border=not state.present, key="story"):
-        number = f"step {at + 1} of {last + 1}"
         with st.container(key="story-told", gap="small"):
             if not state.present:
                 st.markdown(f":material/auto_stories: **{words.escaped(story.title)}** · {number}")

@@ -40,21 +40,28 @@ def story_button(view: View) -> None:
         type="tertiary",
         key="story-write",
         on_click=_close if state.write else _begin,
+        args=() if state.write else (view,),
         disabled=run is None,
         help="Write down what to see in this run, step by step" if run is not None else "Run the pipeline first.",
     )
 
 
 @guarded
-def _begin() -> None:
+def _begin(view: View) -> None:
+    """Open the form at the step that is shown, or at none: what is shown is never changed, and never overwritten."""
     run = opened_run()
     if run is None:
         return
     opened = open_story()
     is_open = opened is not None and is_about(opened.name, opened.pipeline, run)
     drafting = _draft_of(run)
-    at = opened.at + 1 if is_open and opened is not None else 1
-    state.update(story=f"{drafting.identity}.{max(at, 1)}", write="on")
+    if is_open and opened is not None:
+        at = opened.at
+    else:
+        steps = drafting.pipeline.story.steps if drafting.pipeline.story is not None else ()
+        shown = _taken(view)
+        at = next((at for at, step in enumerate(steps) if step.model_copy(update={"text": ""}) == shown), -1)
+    state.update(story=f"{drafting.identity}.{at + 1}", write="on")
 
 
 def _draft_of(run: Run) -> Drafting:
@@ -175,7 +182,7 @@ def _foot(drafting: Drafting, opened: OpenStory, run: Run | None, view: View) ->
         on_click=guarded(_add),
         args=(drafting, view),
         disabled=not _fits(opened, run, view),
-        help="This page, with its event, its edge and what is chosen on it, as a step after the open one",
+        help="This page, with its event, edge and choices, as a step after the open one, or at the end",
     )
     if not opened.story.steps:
         return
@@ -244,8 +251,9 @@ def _add(drafting: Drafting, view: View) -> None:
     name, _, story, at = _now()
     if not story.steps:
         story = story.model_copy(update={"run": state.run})
-    _edit(drafting, added(story, _taken(view), at))
-    _open(name, at + 1)
+    after = at if at >= 0 else len(story.steps) - 1
+    _edit(drafting, added(story, _taken(view), after))
+    _open(name, after + 1)
 
 
 def _retake(drafting: Drafting, view: View) -> None:
