@@ -10,10 +10,10 @@ from engine.aggregates.parameters import Aggregate, GroupBy, expression_of
 from engine.aggregates.python_function import PythonFunction, functions_of
 from engine.aggregates.registry import functions
 from engine.contract.derived import Derived
-from engine.contract.expression import as_typed
 from engine.contract.operator import Analyzer
 from engine.contract.requirements import require_different_names
 from engine.errors import ExpressionError, PipelineError, PlanRejected, unknown_name
+from engine.expressions.flink_sql import as_typed
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, BOOLEAN, INTEGER_BITS, Type
 

@@ -10,10 +10,10 @@ from pydantic import BeforeValidator, Field
 
 from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import functions
-from engine.contract.expression import as_typed
 from engine.contract.named import Named
 from engine.contract.parameters import Parameters, Sql, parameter
 from engine.contract.source import ComputedColumn
+from engine.expressions.flink_sql import as_typed
 from engine.model.origin import Origin
 from engine.model.schema import Schema
 from engine.model.types import Array, Type, quote

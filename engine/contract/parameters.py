@@ -6,7 +6,7 @@
 own are types: Columns, ColumnOrNone, Duration, DurationOrNone, Sql, SqlOrNone. A parameter that is one of
 several named objects, such as an aggregate function, is annotated with `engine.contract.named.Named`.
 
-An expression of a document is marked with its language: {"flink": "a / b"} (`engine.contract.expression`). A text
+An expression of a document is marked with its language: {"flink": "a / b"} (`engine.expressions.flink_sql`). A text
 without a mark is Spark SQL, as former versions wrote it.
 """
 
@@ -29,7 +29,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from engine.contract.expression import FlinkSql, flink, flink_in
+from engine.expressions.flink_sql import FlinkSql, flink, flink_in
 
 MOST_CHARS: Final = 1_000_000
 """The most characters of an expression."""

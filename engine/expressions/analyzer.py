@@ -5,7 +5,7 @@ An expression that may not be evaluated, or has no type by `engine.expressions.i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -13,11 +13,12 @@ from sqlglot.errors import ParseError
 
 from engine.errors import ExpressionError, shortened
 from engine.expressions.allowed import TOO_DEEP, Named, refusal, same_words, tree_of_names
+from engine.expressions.flink_sql import FlinkSql
 from engine.expressions.inference import inferred
 from engine.expressions.parsing import UNREADABLE, tree_of
 from engine.expressions.untyped import UnresolvedColumn, Untyped
 from engine.model.schema import Schema
-from engine.model.types import Type
+from engine.model.types import Timestamp, Type
 
 _UNREADABLE: Final = "it cannot be read. Complete it, simplify it, or quote names with backticks."
 _AMBIGUOUS: Final = (
@@ -34,7 +35,8 @@ class TypeRules:
         judged = _judged(expression, schema)
         if isinstance(judged, str):
             raise ExpressionError(node, field, expression, judged)
-        return judged
+        digits = expression.digits if isinstance(expression, FlinkSql) else None
+        return judged if digits is None or not isinstance(judged, Timestamp) else replace(judged, precision=digits)
 
 
 @lru_cache(maxsize=16384)

@@ -9,12 +9,12 @@ from typing import Any
 
 from engine.contract.above import above_of, why_timeless
 from engine.contract.derived import Derived, constant
-from engine.contract.expression import flink_in
 from engine.contract.frames import is_reserved
 from engine.contract.operator import OUT, Analyzer, Operator
 from engine.contract.source import Source
 from engine.contract.unread import Unread
 from engine.errors import ExpressionError, PipelineError, StudioError, unknown_name
+from engine.expressions.flink_sql import flink_in
 from engine.model.changelog import UpdateKind
 from engine.model.combined_watermark import NOTHING
 from engine.model.options import zone

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from engine.contract.expression import FlinkSql, as_typed
 from engine.contract.parameters import Marks, Parameters
 from engine.errors import PlanRejected
+from engine.expressions.flink_sql import FlinkSql, as_typed
 from engine.expressions.zoned import in_zone, is_typed, may_depend
 from engine.joins.sides import seen
 from engine.model.schema import Schema
@@ -41,6 +41,6 @@ def zoned(node: str, operator: Model, ports: Sequence[str], inputs: Sequence[Sch
                 "may not. Compute it in a projection before."
             )
             raise PlanRejected(message, node, field)
-        return FlinkSql(text.flink, written) if isinstance(text, FlinkSql) else written
+        return text.bound(written) if isinstance(text, FlinkSql) else written
 
     return operator.with_expressions(in_its_zone)

@@ -21,11 +21,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from sqlglot import exp
-
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
 from engine.errors import SourceMissing, StudioError, unknown_name
+from engine.expressions.flink_sql import flink
 from engine.model.options import milliseconds
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
@@ -35,6 +34,7 @@ from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNME
 from engine.reading.recorded import is_recording
 from engine.registry import configured
 from engine.script.avro_tables import avro_options
+from engine.script.computed_columns import computed_columns, proctimes
 from engine.script.datagen_tables import generated
 from engine.script.faker_tables import CONNECTOR as FAKER
 from engine.script.faker_tables import faked
@@ -49,8 +49,7 @@ from engine.script.recorded_clock import START_MS
 from engine.script.sink_tables import target_of
 from engine.script.tables import NOT_READ, TableDdl
 from engine.sources.recording import Recording
-from engine.sql.algebra import Expr, ref
-from engine.sql.functions.expressions import Writer
+from engine.sql.in_flink import means
 
 FORMATS: Final = {
     "csv": "csv",
@@ -201,7 +200,10 @@ def source_table(
     schema = Schema((*ddl.columns, *(Column(column.name, column.type) for column in metadata)))
     computed = computed_columns(ddl, node_id, analyzer, schema)
     if computed:
-        parameters["computed"] = computed
+        parameters["computed"] = [
+            {"name": name, "expression": flink(text) if means(text, spark, schema, analyzer) else spark}
+            for name, spark, text in computed
+        ]
     if ddl.watermark is not None:
         parameters |= {"event_time": ddl.watermark.column, "watermark_delay_ms": ddl.watermark.delay_ms}
         column = next((one for one in ddl.columns if one.name == ddl.watermark.column), None)
@@ -344,46 +346,6 @@ def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: st
         inferred = {}
     types = {name: type_ for name, type_ in declared.items() if inferred.get(name) != type_}
     return {"types": types} if types else {}
-
-
-def proctimes(ddl: TableDdl) -> tuple[str, ...]:
-    """The columns of processing time."""
-    return tuple(column.name for column in ddl.computed if _is_proctime(column.value))
-
-
-def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -> list[dict[str, str]]:
-    """The computed columns of a table over its physical ones, without processing times. Raises SqlRejected."""
-    writer = Writer(
-        {name: name for name in schema.names}, lambda text: analyzer.type_of(text, schema, node_id, "computed"), schema
-    )
-    known: dict[str, Expr] = {}
-    made: list[dict[str, str]] = []
-    for column in ddl.computed:
-        if _is_proctime(column.value):
-            continue
-        value = column.value.copy().transform(lambda node: inlined(node, known), copy=False)
-        for mentioned in value.find_all(exp.Column):
-            if mentioned.name not in schema.names:
-                message = f"{column.name}: {unknown_name('column', mentioned.name, schema.names)}."
-                raise ddl.rejected(message)
-        made.append({"name": column.name, "expression": writer.write(value)})
-        known[column.name] = value
-    return made
-
-
-def inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
-    """A column of the table, or a field of one. An earlier computed column is replaced by its expression."""
-    if not isinstance(node, exp.Column):
-        return node
-    first, *fields = node.parts
-    value: Expr = exp.Paren(this=known[first.name].copy()) if first.name in known else ref(first.name, node)
-    for field in fields:
-        value = exp.Dot(this=value, expression=field.copy())
-    return value
-
-
-def _is_proctime(value: Expr) -> bool:
-    return isinstance(value, exp.Anonymous) and value.name.upper() == "PROCTIME"
 
 
 def _check(node: Node, ddl: TableDdl, folder: Path) -> None:

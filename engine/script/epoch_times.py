@@ -10,16 +10,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.contract.expression import text_in
 from engine.contract.operator import Analyzer
 from engine.errors import StudioError
 from engine.expressions import Expression
+from engine.expressions.flink_sql import flink, text_in
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Column, TimeUnit
-from engine.model.types import BIGINT, quote
+from engine.model.types import BIGINT
 from engine.operators.project import Project
 from engine.planner.derive import DerivedNode, derive
 from engine.registry import lookup
+from engine.script.same import is_same
+from engine.sql.identifiers import identifier
 
 
 def unfolded(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline:
@@ -46,7 +48,7 @@ def _unfolded(pipeline: Pipeline, node: Node, nodes: Mapping[str, DerivedNode]) 
     for item in project.columns:
         plain = Expression.parse(item.expression).plain_column(input_schema)
         if plain is not None and _counts(plain):
-            columns.append({"name": shadow(item.name), "expression": quote(shadow(plain.name))})
+            columns.append({"name": shadow(item.name), "expression": flink(identifier(shadow(plain.name)))})
     return _with(node, {**node.parameters, "columns": columns})
 
 
@@ -68,11 +70,8 @@ def folded(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Pipeline:
         return pipeline
     if problems:
         return pipeline
-    return (
-        candidate
-        if _without_idle_projects(unfolded(candidate, known)) == _without_idle_projects(pipeline)
-        else pipeline
-    )
+    again = _without_idle_projects(unfolded(candidate, known))
+    return candidate if is_same(again, _without_idle_projects(pipeline), analyzer, folder) else pipeline
 
 
 def shadow(name: str) -> str:
@@ -80,10 +79,10 @@ def shadow(name: str) -> str:
     return f"{name}_time"
 
 
-def stamp(column: Column) -> str:
-    """A numeric event time as a TIMESTAMP, in Spark SQL."""
-    name = quote(column.name)
-    return f"timestamp_millis(({name} * 1000))" if column.time is TimeUnit.EPOCH_S else f"timestamp_millis({name})"
+def stamp(column: Column) -> dict[str, str]:
+    """A numeric event time as a TIMESTAMP."""
+    digits = 0 if column.time is TimeUnit.EPOCH_S else 3
+    return flink(f"TO_TIMESTAMP_LTZ({identifier(column.name)}, {digits})")
 
 
 def _counts(column: Column) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from engine.model.free_names import free_name
-from engine.script.connectors import inlined
+from engine.script.computed_columns import inlined
 from engine.script.parts import Insert, Parts
 from engine.script.tables import Computed, TableDdl, Watermark, cast_to
 from engine.sql.algebra import Expr

@@ -8,12 +8,11 @@ from typing import Final
 
 from sqlglot import TokenType
 
-from engine.script.reserved import RESERVED
 from engine.script.statements import Cursor, Statement
+from engine.sql.identifiers import identifier
 from engine.sql.parsing import tokens_of
 
 WIDTH: Final = 100
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _CLAUSES: Final = (
     ("FROM",),
     ("WHERE",),
@@ -31,13 +30,6 @@ _CLAUSES: Final = (
     ("JOIN",),
     ("ON",),
 )
-
-
-def identifier(name: str) -> str:
-    """A name, in backticks if needed."""
-    if _NAME.fullmatch(name) and name.upper() not in RESERVED:
-        return name
-    return "`" + name.replace("`", "``") + "`"
 
 
 def unquoted(sql: str, kept: Sequence[str] = ()) -> str:

@@ -24,7 +24,8 @@ from engine.model.types import (
     Type,
     quote,
 )
-from engine.script.connectors import computed_columns, proctimes, sink_parameters
+from engine.script.computed_columns import computed_columns, proctimes
+from engine.script.connectors import sink_parameters
 from engine.script.node_ids import node_id
 from engine.script.parts import Insert, Parts
 from engine.script.tables import TableDdl
@@ -130,7 +131,7 @@ class Jobs:
             for column in schema
         ]
         computed = computed_columns(ddl, below, self.emitter.analyzer, schema)
-        items += [(one["name"], one["expression"]) for one in computed if one["name"] not in schema]
+        items += [(one.name, one.spark) for one in computed if one.name not in schema]
         if _is_all(items, schema):
             return below
         return self.emitter.project(below, items, insert.query)
@@ -190,7 +191,7 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warning
                 f"query gives {column.name} as {column.type.flink}. Write CAST({column.name} AS {takes})."
             )
     items = [
-        (one.name, _as(given[one.name], one) if one.name in given else f"CAST(NULL AS {one.type.sql})")
+        (one.name, _as(given[one.name], one, emitter) if one.name in given else emitter.cast("NULL", one.type))
         for one in ddl.written
     ]
     items += [(insert.time, quote(insert.time))] if insert.time else []
@@ -203,10 +204,10 @@ def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:
     return items == [(column.name, quote(column.name)) for column in schema]
 
 
-def _as(column: Column, wanted: Column) -> str:
+def _as(column: Column, wanted: Column, emitter: Emitter) -> str:
     """The implicit cast of an INSERT; none between TIMESTAMP and TIMESTAMP_LTZ, which are the same instant in UTC."""
     value = quote(column.name)
     if isinstance(column.type, Timestamp) and isinstance(wanted.type, Timestamp):
         digits = wanted.type.precision
         return cut(value, column.type, digits) if digits < column.type.precision else value
-    return value if column.type == wanted.type else f"CAST({value} AS {wanted.type.sql})"
+    return value if column.type == wanted.type else emitter.cast(value, wanted.type)

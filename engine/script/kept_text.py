@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from engine.contract.operator import Analyzer
 from engine.errors import StudioError
-from engine.model.pipeline import Node, Pipeline, Place
+from engine.model.pipeline import Pipeline
 from engine.reading.flink_table import rows_above
 from engine.script.node_ids import node_id_of
 from engine.script.reading import Script, script_of
+from engine.script.same import is_same
 from engine.script.taken_apart import taken_apart
-from engine.script.views import plain_node
 from engine.sources.rows import Rows
 
 _ROWS: Final = re.compile(r"^[ \t]*--\s*studio\.rows:[^\n]*\n", re.MULTILINE)
@@ -41,7 +41,7 @@ def kept_script(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> tuple[s
             script = script_of(text, analyzer, folder, pipeline.name)
     except StudioError:
         return None
-    return (text, script) if _content(script.pipeline) == _content(pipeline) else None
+    return (text, script) if is_same(script.pipeline, pipeline, analyzer, folder) else None
 
 
 def with_rows(script: str, node: str, rows: Sequence[Any]) -> str:
@@ -56,17 +56,3 @@ def with_rows(script: str, node: str, rows: Sequence[Any]) -> str:
     comment = _ROWS.sub("", statement.comment)
     line = "" if not comment or comment.endswith("\n") else "\n"
     return f"{script[:above]}{comment}{line}{rows_above(rows)}{script[start:]}"
-
-
-def _content(pipeline: Pipeline) -> object:
-    nodes = {node.id: _bare(node) for node in pipeline.nodes}
-    edges = {(edge.source, edge.source_port, edge.target, edge.target_port) for edge in pipeline.edges}
-    return nodes, edges, pipeline.name, pipeline.description, pipeline.arrival, pipeline.options
-
-
-def _bare(node: Node) -> Node:
-    """The node without its place, its group, and the parameters that have their default."""
-    try:
-        return plain_node(node).model_copy(update={"place": Place(), "group": ""})
-    except (StudioError, ValueError):
-        return node.model_copy(update={"place": Place(), "group": ""})

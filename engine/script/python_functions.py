@@ -27,9 +27,9 @@ from engine.python_functions.declared import Rejected, declared_in
 from engine.reading.files import named_folders
 from engine.reading.flink_table import literal
 from engine.registry import configured
-from engine.script.formatting import identifier
 from engine.script.statements import Cursor, Statement
 from engine.sql.clauses.python_calls import Functions, PythonFunction
+from engine.sql.identifiers import identifier
 from engine.sql.rejected import SqlRejected
 
 _MODULE: Final = "functions"

@@ -19,9 +19,9 @@ from sqlglot.tokenizer_core import Token
 
 from engine.model.types import DATE, Time, Timestamp, Type
 from engine.script.of_databases import of_databases
-from engine.script.reserved import RESERVED
 from engine.script.statements import Cursor, Statement, of_others, statements, without_prompts
 from engine.script.tables import create_table
+from engine.sql.identifiers import RESERVED
 from engine.sql.rejected import SqlRejected
 
 # Of lines that are left out: why, and the characters in whose place -- begins a comment.

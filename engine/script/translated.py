@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.contract.expression import FlinkSql
 from engine.contract.operator import Analyzer, Operator
 from engine.contract.parameters import Marks
 from engine.contract.source import Source
+from engine.expressions.flink_sql import FlinkSql
 from engine.joins.sides import seen
 from engine.model.schema import Schema
 from engine.script.flink_expressions import Translation

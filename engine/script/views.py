@@ -17,27 +17,26 @@ from sqlglot.tokenizer_core import Token
 from engine.contract.operator import Operator
 from engine.contract.source import Source
 from engine.errors import StudioError
+from engine.expressions.flink_sql import flink
 from engine.model.pipeline import Node
 from engine.model.type_texts import type_from
 from engine.model.types import quote
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
-from engine.script.flink_expressions import Translation
-from engine.script.formatting import identifier
 from engine.script.statements import Cursor, Statement, raw, statements
 from engine.script.tables import TableDdl
 from engine.script.translated import translated
 from engine.sql import exactly
 from engine.sql import parsed as parsed_text
-from engine.sql.algebra import Expr, Scan, Table
+from engine.sql.algebra import Expr
 from engine.sql.clauses.query import read
 from engine.sql.dialect import Flink
-from engine.sql.functions.expressions import Writer
+from engine.sql.identifiers import identifier
 from engine.sql.names import Names
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.parsing import tokens_of
 from engine.sql.rules import rewritten
-from engine.sql.scope import Scope
+from engine.sql.typed import typed
 
 _ONLY: Final = ("from_", "expressions", "where", "kind", "hint", "distinct", "with_", "operation_modifiers")
 
@@ -197,13 +196,13 @@ def _candidates(
     if isinstance(told, dict) and told.get("operator") in operators():
         yield Node(id=name, operator=told["operator"], parameters=told.get("parameters", {}))
     if len(inputs) == 1:
-        simple = _simple(name, query, tokens, statement.text, inputs[0], emitter)
+        simple = _simple(name, query, tokens, statement.text)
         if simple is not None:
             yield simple
     yield from _read(name, query, names, emitter)
 
 
-def _simple(name: str, query: Expr, tokens: Sequence[Token], text: str, table: str, emitter: Emitter) -> Node | None:
+def _simple(name: str, query: Expr, tokens: Sequence[Token], text: str) -> Node | None:
     """A projection or filter of a whole table, with expressions as written; None for other queries."""
     if not isinstance(query, exp.Select) or query.args.get("from_") is None:
         return None
@@ -212,31 +211,18 @@ def _simple(name: str, query: Expr, tokens: Sequence[Token], text: str, table: s
     source = query.args["from_"].this
     if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier) or query.args.get("distinct"):
         return None
-    schema = emitter.derived[table].schema
-
-    def spark(part: Sequence[Token], tree: Expr) -> str:
-        written = raw(part, text)
-        translation = Translation(lambda one: emitter.analyzer.type_of(one, schema, name, ""))
-        if translation.flink(written) == written:
-            return written
-        scan = Scan(Table(Node(id=table, operator=""), schema.names))
-        bound = Scope.of(scan, source.name).bind(tree)
-        columns = {column: column for column in schema.names}
-        return Writer(columns, lambda one: emitter.analyzer.type_of(one, schema, name, ""), schema).write(bound)
-
     where = query.args.get("where")
-    try:
-        if where is not None:
-            at = next(at for at, token in enumerate(tokens) if token.token_type is TokenType.WHERE)
-            return Node(id=name, operator="filter", parameters={"condition": spark(tokens[at + 1 :], where.this)})
-        columns = []
-        for part, item in zip(_items(tokens), query.expressions, strict=True):
-            is_named = isinstance(item, exp.Alias)
-            column = item.alias if is_named else item.unnest().name
-            columns.append({"name": column, "expression": spark(part, item.unalias())})
-        return Node(id=name, operator="project", parameters={"columns": columns})
-    except (StudioError, ValueError):
+    if where is not None:
+        at = next(at for at, token in enumerate(tokens) if token.token_type is TokenType.WHERE)
+        return Node(id=name, operator="filter", parameters={"condition": flink(raw(tokens[at + 1 :], text))})
+    names = [item.alias if isinstance(item, exp.Alias) else item.unnest().name for item in query.expressions]
+    items = _items(tokens)
+    if len(items) != len(names):
         return None
+    columns = [
+        {"name": column, "expression": flink(raw(part, text))} for column, part in zip(names, items, strict=True)
+    ]
+    return Node(id=name, operator="project", parameters={"columns": columns})
 
 
 def _items(tokens: Sequence[Token]) -> list[Sequence[Token]]:
@@ -276,7 +262,7 @@ def _read(name: str, query: Expr, names: Names, emitter: Emitter) -> Iterator[No
 def is_table(node: Node, ddl: TableDdl, emitter: Emitter) -> bool:
     """Whether a source is written as this table."""
     try:
-        source = configured(node)
+        source = typed(node.id, configured(node), (), emitter.analyzer, emitter.folder)
         if not isinstance(source, Source):
             return False
         read_ = source.derive(node.id, emitter.folder)
@@ -291,6 +277,6 @@ def is_table(node: Node, ddl: TableDdl, emitter: Emitter) -> bool:
 
 def names_of(node: Node, emitter: Emitter) -> tuple[str, ...]:
     """The columns of a source."""
-    source = configured(node)
+    source = typed(node.id, configured(node), (), emitter.analyzer, emitter.folder)
     assert isinstance(source, Source)
     return output_of(source, node.id, emitter.folder, emitter.analyzer).schema.names

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from engine.contract.expression import as_typed
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
 from engine.contract.target import SinkMode
@@ -28,7 +27,7 @@ from engine.reading.flink_table import literal
 from engine.reading.servers.secrets import NOTE, names_any
 from engine.registry import configured, lookup
 from engine.script.epoch_times import unfolded
-from engine.script.formatting import identifier, laid_out, unquoted
+from engine.script.formatting import laid_out, unquoted
 from engine.script.kept_text import kept_script
 from engine.script.parts import Parts
 from engine.script.python_functions import declarations
@@ -40,9 +39,11 @@ from engine.script.translated import translated
 from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of, trial_of
 from engine.sql.algebra import Table
 from engine.sql.clauses.python_calls import aggregates_of
+from engine.sql.identifiers import identifier
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
+from engine.sql.typed import typed
 
 _OUR_COMMENT: Final = "-- studio: "
 """It is no description of a node."""
@@ -161,7 +162,7 @@ def _source(node: Node, known: DerivedNode, draft: _Draft) -> None:
         back = None
     draft.warnings += [f"{node.id}: {line}" for line in _NOTE.findall(text)]
     text = _NOTE.sub(rf"{_OUR_COMMENT}\1", text)
-    draft.parts.append(_part(node, *_directives(node, known, back), text))
+    draft.parts.append(_part(node, *_directives(node, known, back, draft.emitter), text))
     draft.emitter.source(node)
 
 
@@ -175,14 +176,16 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
     tried: list[Node | None] = []
     for statement in statements:
         back = _read_back(node.id, statement, inputs, draft.emitter)
-        if back is not None and not _differing(back, node, known):
+        if back is not None and not _differing(back, node, known, draft.emitter):
             break
         tried.append(back)
     else:
         statement, back = statements[0], tried[0]
     comments = [*_own_additions(node, back), *_otherwise(node, inputs, draft.emitter)]
     draft.warnings += [f"{node.id}: {comment}" for comment in comments]
-    draft.parts.append(_part(node, *map(_OUR_COMMENT.__add__, comments), *_directives(node, known, back), statement))
+    draft.parts.append(
+        _part(node, *map(_OUR_COMMENT.__add__, comments), *_directives(node, known, back, draft.emitter), statement)
+    )
     place_node(node, inputs, draft.emitter, None)
 
 
@@ -214,7 +217,7 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
     insert = laid_out(f"INSERT INTO {identifier(node.id)} SELECT {names} FROM {identifier(edge.source)}")
     back = Node(id=node.id, operator="sink", parameters=sink_of(node.id, taken_apart(table)))
     draft.parts.append(_part(node, *map(_OUR_COMMENT.__add__, comments), table))
-    draft.inserts.append(Part(node.id, "\n".join([*_directives(node, known, back), f"{insert};"])))
+    draft.inserts.append(Part(node.id, "\n".join([*_directives(node, known, back, draft.emitter), f"{insert};"])))
 
 
 def _part(node: Node, *lines: str) -> Part:
@@ -251,19 +254,21 @@ def _read_back(name: str, text: str, inputs: Sequence[str], emitter: Emitter) ->
     return made[0] if len(made) == 1 else None
 
 
-def _differing(back: Node, node: Node, known: DerivedNode) -> dict[str, Any]:
-    """The parameters that a node's SQL is not read with. A typed expression is read as it is, or as it is bound."""
+def _differing(back: Node, node: Node, known: DerivedNode, emitter: Emitter) -> dict[str, Any]:
+    """The parameters that a node's SQL is not read with. An expression is read as it is, or is bound to the same."""
+    written = parameters_of(node)
     if back.operator != node.operator:
-        return parameters_of(node)
-    typed = known.in_utc.with_expressions(lambda text, path, marks: as_typed(text))
-    got, written = parameters_of(back), [parameters_of(each) for each in (node, typed, known.in_utc.in_spark)]
-    return {name: value for name, value in written[0].items() if got.get(name) not in [each[name] for each in written]}
+        return written
+    schemas = [emitter.derived[edge.source].schema for edge in known.edges]
+    bound = parameters_of(typed(node.id, configured(back), schemas, emitter.analyzer, emitter.folder).in_spark)
+    got, meant = parameters_of(back), parameters_of(known.in_utc.in_spark)
+    return {name: value for name, value in written.items() if got.get(name) != value and bound.get(name) != meant[name]}
 
 
-def _directives(node: Node, known: DerivedNode, back: Node | None) -> list[str]:
+def _directives(node: Node, known: DerivedNode, back: Node | None, emitter: Emitter) -> list[str]:
     """The directives that the SQL needs to be read as this node again."""
     if back is not None and back.operator == node.operator:
-        differing = _differing(back, node, known)
+        differing = _differing(back, node, known, emitter)
         return [f"-- studio.parameters: {_json(differing)}"] if differing else []
     whole = plain_node(node)
     return [f"-- studio.node: {_json({'operator': whole.operator, 'parameters': whole.parameters})}"]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlglot import TokenType, exp, generator, parser, tokens
+from sqlglot import TokenType, exp, parser, tokens
 
 from engine.expressions.as_written import AsWritten
 from engine.functions.refused import OF_TABLES
 from engine.registry import table_functions
-from engine.sql import match_grammar
+from engine.sql import generator, match_grammar
 from engine.sql.functions import interval_values, periods
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
@@ -100,18 +100,7 @@ class Flink(AsWritten):
         # A table's options are hints after its name.
         TOKENS_PRECEDING_HINT: ClassVar = {*tokens.Tokenizer.TOKENS_PRECEDING_HINT, TokenType.VAR, TokenType.IDENTIFIER}
 
-    class Generator(generator.Generator):
-        """Types and arrays as Flink writes them."""
-
-        TYPE_MAPPING: ClassVar = {
-            **generator.Generator.TYPE_MAPPING,
-            exp.DType.TEXT: "STRING",
-            exp.DType.TIMESTAMPLTZ: "TIMESTAMP_LTZ",
-        }
-
-        def array_sql(self, expression: exp.Array) -> str:
-            """ARRAY[1, 2]."""
-            return f"ARRAY[{self.expressions(expression, flat=True)}]"
+    Generator = generator.Generator
 
     class Parser(AsWritten.Parser):
         """Table functions and JSON functions have their own syntax; ROW<...> is a type."""

@@ -15,6 +15,7 @@ from engine.patterns.references import ROWTIME, without_variables
 from engine.sql.algebra import Expr, ref
 from engine.sql.clauses.match_recognize import is_reference, with_references
 from engine.sql.dialect import Flink
+from engine.sql.flink_text import Typed
 from engine.sql.functions.expressions import Writer
 from engine.sql.rejected import SqlRejected
 
@@ -41,7 +42,7 @@ class OfMatches:
     variables: Sequence[str]
     analyzer: Analyzer
     node: str
-    typed: dict[str, Expr] = field(default_factory=dict)
+    typed: dict[str, Typed] = field(default_factory=dict)
 
     def whole(self, expression: Expr) -> str:
         """An expression over values of a match, in the operator's syntax."""
@@ -75,12 +76,14 @@ class OfMatches:
             return part
 
         bare = [without_variables(text, self.variables) for text in texts]
-        for part, node in writer.typed.items():
-            typed = _filled(node, given)
+        for part, typed_part in writer.typed.items():
+            typed = Typed(_filled(typed_part.expression, given), self.names)
             # So does the operator read it, with its values as columns of one row.
             ways = (texts, bare, [f"({text})" for text in bare])
             self.typed.update((filled(part, way), typed) for way in ways)
-        return filled(written, texts)
+        whole = filled(written, texts)
+        self.typed[whole] = Typed(expression, self.names)
+        return whole
 
     def _reference(self, reference: Expr) -> tuple[str, Type]:
         """A value of a match in the operator's syntax, and its type."""
@@ -127,7 +130,7 @@ class OfMatches:
 
         text = _OfRows(self.names, type_of, typed=self.typed).write(expression)
         if not isinstance(expression, exp.Column):
-            self.typed[without_variables(text, self.variables)] = expression
+            self.typed[without_variables(text, self.variables)] = Typed(expression, self.names)
         return text, type_of(text)
 
 

@@ -13,22 +13,23 @@ from typing import Final, TypeVar
 from sqlglot import exp
 
 from engine.aggregates.registry import functions
-from engine.contract.expression import FlinkSql
 from engine.contract.operator import Analyzer, Operator
 from engine.contract.parameters import Marks, Parameters
 from engine.contract.source import Source
 from engine.errors import ExpressionError, StudioError
 from engine.expressions.allowed import TOO_DEEP
 from engine.expressions.coercion import is_interval
+from engine.expressions.flink_sql import FlinkSql
 from engine.functions import FUNCTIONS
 from engine.functions.refused import OF_QUERIES
 from engine.joins.sides import seen
 from engine.model.pipeline import Node
 from engine.model.schema import Schema
-from engine.model.types import quote
+from engine.model.types import Timestamp, quote
 from engine.sql.algebra import Expr, Scan, Table
 from engine.sql.clauses.match_recognize import bound
 from engine.sql.clauses.row_columns import rows_in
+from engine.sql.functions.digits import digits_of
 from engine.sql.functions.expressions import Writer
 from engine.sql.functions.interval_values import as_text
 from engine.sql.match_values import OfMatches
@@ -38,6 +39,8 @@ from engine.sql.scope import Scope
 
 Configured = TypeVar("Configured", bound=Parameters)
 
+_OF_TIME: Final = ("INTERVAL", "TIMESTAMP")
+"""Without one of these words, a type is told well enough by Spark SQL."""
 _BEFORE: Final = "SELECT\n"
 """Of one line, so that places in what follows are one line further down."""
 
@@ -61,7 +64,7 @@ def typed(node: str, operator: Configured, inputs: Sequence[Schema], analyzer: A
         written = spark_of(text.flink, columns(), analyzer, node, field, variables)
         # Where a column can be chosen, it is called by its name.
         name = next((name for name in columns().names if quote(name) == written), None)
-        return FlinkSql(text.flink, name if marks.get("column") and name is not None else written)
+        return written.bound(name) if marks.get("column") and name is not None else written
 
     made: Configured = operator.with_expressions(spark)
     return made
@@ -69,8 +72,8 @@ def typed(node: str, operator: Configured, inputs: Sequence[Schema], analyzer: A
 
 def spark_of(
     text: str, schema: Schema, analyzer: Analyzer, node: str = "", field: str = "", variables: Sequence[str] = ()
-) -> str:
-    """A text in Flink SQL over these columns as Spark SQL. variables: of a pattern, that may precede a column.
+) -> FlinkSql:
+    """A text in Flink SQL over these columns, bound to them. variables: of a pattern, that may precede a column.
 
     Raises ExpressionError.
     """
@@ -89,19 +92,23 @@ def spark_of(
 
 
 @lru_cache(maxsize=8192)
-def _spark_of(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[str, ...]) -> str:
+def _spark_of(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[str, ...]) -> FlinkSql:
     tree = _expression(text)
     scope = Scope.of(Scan(Table(Node(id="input", operator=""), schema.names, rows=rows_in(schema))), None)
     names = {name: name for name in schema.names}
     if not variables:
         _require_one_record(tree)
     else:
-        return OfMatches(schema, names, variables, analyzer, "").whole(bound(tree, scope, variables))
+        return FlinkSql(text, OfMatches(schema, names, variables, analyzer, "").whole(bound(tree, scope, variables)))
     writer = Writer(names, lambda part: analyzer.type_of(part, schema, "", ""), schema)
-    written = writer.write(scope.bind(tree))
-    # A result has no type for a length of time.
-    is_length = "INTERVAL" in text.upper() and is_interval(writer.type_of(written))
-    return as_text(writer, written) if is_length else written
+    value = scope.bind(tree)
+    written, type_ = writer.write(value), None
+    if any(word in text.upper() for word in _OF_TIME):
+        type_ = writer.type_of(written)
+    if type_ is not None and is_interval(type_):
+        # A result has no type for a length of time.
+        written = as_text(writer, written)
+    return FlinkSql(text, written, digits_of(writer, value) if isinstance(type_, Timestamp) else None)
 
 
 def _require_one_record(tree: Expr) -> None:

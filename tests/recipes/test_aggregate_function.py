@@ -200,7 +200,7 @@ def test_a_wrong_argument_is_rejected_in_a_sentence(spread: AggregateFunction) -
 def test_it_is_read_from_flink_sql_and_written_to_it(spread: AggregateFunction) -> None:
     found = read("SELECT k, SPREAD(v) FILTER (WHERE v > 0) AS s FROM t GROUP BY k")
     assert lines(found)[0] == (
-        'aggregate(t) group_by=["k"] aggregates=[{"filter": "(`v` > 0)", "function": "SPREAD", "argument": "v", '
+        'aggregate(t) group_by=["k"] aggregates=[{"filter": "v > 0", "function": "SPREAD", "argument": "v", '
         '"name": "s"}]'
     )
     plan = plan_of("t -> a", t=rows("k string, v int"), a=("aggregate", {"aggregates": [of("SPREAD")]}))

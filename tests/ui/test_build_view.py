@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.contract.expression import flink
 from engine.examples import examples
 from engine.expressions.analyzer import TypeRules
+from engine.expressions.flink_sql import flink
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
 from storage import Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.contract.expression import flink, flink_in
+from engine.expressions.flink_sql import flink, flink_in
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Column, Schema
 from engine.model.type_texts import type_from

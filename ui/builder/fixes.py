@@ -25,10 +25,10 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from engine.contract.expression import flink
 from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.errors import ExpressionError, StudioError, UnknownColumn, shortened
+from engine.expressions.flink_sql import flink
 from engine.joins.sides import seen
 from engine.model.guesses import key_column, time_column
 from engine.model.pipeline import Edge, Node, Pipeline, Place

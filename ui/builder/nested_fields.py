@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from engine.contract.expression import flink
 from engine.contract.operator import OUT
+from engine.expressions.flink_sql import flink
 from engine.model.free_names import free_id
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Schema
 from engine.model.types import Row, Type
 from engine.registry import operators
-from engine.script.formatting import identifier
+from engine.sql.identifiers import identifier
 from ui.builder.checking import checked
 from ui.builder.editing import insert_on_edge, operator_class, set_parameter
 

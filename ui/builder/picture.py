@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from engine.contract.derived import Derived
-from engine.contract.expression import flink_in, text_in
 from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.contract.unread import Unread
 from engine.errors import NotRead, StudioError
+from engine.expressions.flink_sql import flink_in, text_in
 from engine.joins.sides import seen
 from engine.model.changelog import APPEND, SYMBOLS, ChangelogMode, RowKind
 from engine.model.pipeline import Node, Pipeline, Place

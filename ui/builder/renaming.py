@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from engine.contract.expression import flink, flink_in
+from engine.expressions.flink_sql import flink, flink_in
 from engine.expressions.parsing import renamed_in
 from engine.model.pipeline import Node, Pipeline
-from engine.script.formatting import identifier
+from engine.sql.identifiers import identifier
 from ui.builder.editing import operator_class
 from ui.forms.spec import Field, FieldKind, fields_of
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.contract.expression import flink, flink_in
+from engine.expressions.flink_sql import flink, flink_in
 from engine.script.readable import flink_instead, flink_of
 from ui.forms.binding import FormContext
 from ui.forms.spec import Field, FieldKind

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import streamlit as st
 
-from engine.contract.expression import flink, flink_in
 from engine.contract.source import Source
 from engine.errors import shortened
+from engine.expressions.flink_sql import flink, flink_in
 from engine.model.schema import Schema
 from engine.model.type_texts import flink_type, in_flink
 from engine.model.types import Type, quote

@@ -6,23 +6,25 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from engine.errors import shortened
 from engine.expressions.as_written import spark_tree
 from engine.expressions.parsing import SPARK
-from engine.sql.algebra import Expr
-from engine.sql.dialect import Flink
+from engine.sql.flink_text import Typed
 
 _LENGTHS: Final = (80, 200)
 """To which messages shorten expressions."""
 
 
-def as_typed(sentence: str, typed: Mapping[str, Expr]) -> str:
+def as_typed(sentence: str, typed: Mapping[str, Typed]) -> str:
     """A sentence with Flink SQL in place of Spark SQL. typed: by what was written, the expression."""
     instead: dict[str, str] = {}
     for written, expression in typed.items():
-        flink = expression.unnest().sql(dialect=Flink)
+        if isinstance(expression.expression, exp.Literal):
+            continue
+        flink = expression.flink
         for spark in (written, _bare(written)):
             instead[spark] = flink
             instead |= {shortened(repr(spark), most): shortened(repr(flink), most) for most in _LENGTHS}

@@ -24,6 +24,7 @@ from engine.model.schema import Schema
 from engine.model.types import MILLISECONDS, Timestamp, Type, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
+from engine.sql.flink_text import Typed
 from engine.sql.functions.as_typed import as_typed
 from engine.sql.functions.casts import cast
 from engine.sql.functions.interval_values import DIFFERENCE, between
@@ -68,7 +69,7 @@ class Writer:
     names: Mapping[str, str]
     type_of: Callable[[str], Type]
     schema: Schema = Schema(())
-    typed: dict[str, Expr] = parameter(default_factory=dict, compare=False)
+    typed: dict[str, Typed] = parameter(default_factory=dict, compare=False)
 
     def is_nullable(self, column: str) -> bool:
         """Whether a bound column can be NULL."""
@@ -87,8 +88,8 @@ class Writer:
             written = self._written(expression)
         except ExpressionError as error:
             raise SqlRejected(as_typed(error.reason, self.typed), expression) from error
-        if not isinstance(expression, exp.Column | exp.Literal):
-            self.typed[written] = expression
+        if not isinstance(expression, exp.Column):
+            self.typed[written] = Typed(expression, self.names)
         return written
 
     def _written(self, expression: Expr) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from engine.contract.above import above_of, why_timeless
 from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer, Operator
+from engine.contract.parameters import Marks
 from engine.contract.source import Source
 from engine.errors import ExpressionError, StudioError, shortened
 from engine.model.combined_watermark import NOTHING
@@ -28,9 +29,11 @@ from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, SortKey, plain
 from engine.sql.clauses.python_calls import Functions, computed_below
 from engine.sql.clauses.query import read
+from engine.sql.flink_text import Typed
 from engine.sql.functions.as_typed import as_typed
 from engine.sql.functions.digits import digits_of
 from engine.sql.functions.expressions import Writer
+from engine.sql.identifiers import identifier
 from engine.sql.names import Names
 from engine.sql.rejected import SqlRejected
 from engine.sql.rules import rewritten
@@ -85,7 +88,7 @@ class Emitter:
     above: the kinds of the relations above the one that is being emitted. relations: by node, the relations whose rows
     it has, if not all of their columns. pinned: nodes that further queries will read, so that no projection replaces
     them. written: by node, the part of a query that it was made of. typed: by what was written for the next node, the
-    expression.
+    expression. said: by an expression of a node, the same in Flink SQL.
     """
 
     analyzer: Analyzer
@@ -100,7 +103,8 @@ class Emitter:
     above: frozenset[type] = frozenset()
     pinned: set[str] = field(default_factory=set)
     written: dict[str, Expr | None] = field(default_factory=dict)
-    typed: dict[str, Expr] = field(default_factory=dict)
+    typed: dict[str, Typed] = field(default_factory=dict)
+    said: dict[str, str] = field(default_factory=dict)
     _emitting: frozenset[type] = frozenset()
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
@@ -150,7 +154,7 @@ class Emitter:
             except ExpressionError as error:
                 if text not in self.typed:
                     raise
-                raise SqlRejected(as_typed(error.reason, self.typed), self.typed[text]) from error
+                raise SqlRejected(as_typed(error.reason, self.typed), self.typed[text].expression) from error
 
         return Writer(emitted.names, type_of, schema, self.typed)
 
@@ -203,6 +207,7 @@ class Emitter:
             raise
         except StudioError as error:
             raise SqlRejected(self._told(error), at) from error
+        made.with_expressions(self._said)
         self.typed.clear()
         if output.above == NOTHING:
             output = replace(output, above=above_of(made, node.id, derived_inputs))
@@ -219,6 +224,11 @@ class Emitter:
             Edge(source=name, target=node.id, target_port=port) for name, port in zip(inputs, ports, strict=False)
         ]
         return node.id
+
+    def _said(self, text: str, path: str, marks: Marks) -> str:
+        if text in self.typed:
+            self.said[text] = self.typed[text].flink
+        return text
 
     def _told(self, error: StudioError) -> str:
         """The sentence of an error about a node's parameters as one about the query."""
@@ -285,6 +295,16 @@ class Emitter:
     @property
     def _ids(self) -> list[str]:
         return [node.id for node in self.nodes]
+
+    def cast(self, text: str, target: Type) -> str:
+        """A quoted column, a literal, or what was written for the next node, as another type, as Spark casts it."""
+        written = f"CAST({text} AS {target.sql})"
+        if text in self.typed:
+            value = self.typed[text].flink
+        else:
+            value = identifier(text[1:-1].replace("``", "`")) if text.startswith("`") else text
+        self.said[written] = f"CAST({value} AS {target.flink})"
+        return written
 
     def free_name(self, wanted: str, emitted: Emitted) -> str:
         """A name that no column of a node has."""

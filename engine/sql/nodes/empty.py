@@ -41,7 +41,7 @@ def padded(emitter: Emitter, relation: Padded, needed: frozenset[str]) -> Emitte
         return emitted
     plain = [name for name in used if name not in emitted.arrival]
     items = [(name, quote(emitted.names[name])) for name in plain]
-    items += [(name, f"CAST(NULL AS {column.type.sql})") for name, column in nulls.items()]
+    items += [(name, emitter.cast("NULL", column.type)) for name, column in nulls.items()]
     node = emitter.project(emitted.node, items, join.at)
     return Emitted(node, {name: name for name, _ in items}, emitted.arrival)
 

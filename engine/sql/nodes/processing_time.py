@@ -79,7 +79,8 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
     match relation:
         case Scan():
             source = configured(relation.table.node)
-            arrived = source.event_time if isinstance(source, Source) else None
+            assert isinstance(source, Source)
+            arrived = source.event_time
             if arrived is not None and (source.processing_time or arrived in relation.table.clocked):
                 return relation, arrived
             name = relation.table.name

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from engine.model.free_names import free_name
 from engine.model.options import MINI_BATCH, is_on
-from engine.model.types import quote
+from engine.model.types import BIGINT, quote
 from engine.sql.algebra import (
     Aggregate,
     Filter,
@@ -238,5 +238,5 @@ def _with_constant(emitter: Emitter, ranked: Emitted, relation: Rank) -> Emitted
     name = emitter.free_name(relation.name, ranked)
     columns = [(column.name, quote(column.name)) for column in emitter.schema(ranked)]
     literal = exp.Literal.number(relation.start).name
-    node = emitter.project(ranked.node, [*columns, (name, f"CAST({literal} AS BIGINT)")], relation.at)
+    node = emitter.project(ranked.node, [*columns, (name, emitter.cast(literal, BIGINT))], relation.at)
     return Emitted(node, {**ranked.names, relation.name: name}, ranked.arrival)

@@ -132,13 +132,9 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     nodes: list[str] = []
     for part, type_names in parts:
         items = [
-            (
-                name,
-                quote(part.names[name])
-                if type_.is_held_as(target)
-                else f"CAST({quote(part.names[name])} AS {target.sql})",
-            )
+            (name, column if type_.is_held_as(target) else emitter.cast(column, target))
             for name, type_, target in zip(columns, type_names, common, strict=True)
+            for column in [quote(part.names[name])]
         ]
         is_same = emitter.schema(part).names == tuple(columns) and all(map(Type.is_held_as, type_names, common))
         nodes.append(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from engine.aggregates.registry import function_named, functions
-from engine.contract.expression import text_in
 from engine.expressions import Expression
+from engine.expressions.flink_sql import text_in
 from engine.joins.sides import JoinKind
 from engine.model.types import quote
 from engine.sql.algebra import Aggregate
@@ -69,6 +69,6 @@ def ungrouped(
         text = quote(call["argument"]) if call["argument"] in schema else call["argument"]
         type_ = emitter.analyzer.type_of(text, schema, emitted.node, "")
         wanted = function_named(call["function"]).result_type(type_)
-        items.append((call["name"], text if wanted == type_ else f"CAST({text} AS {wanted})"))
+        items.append((call["name"], text if wanted == type_ else emitter.cast(text, wanted)))
     node = emitter.project(emitted.node, items, relation.at)
     return Emitted(node, dict(zip(relation.columns, (name for name, _ in items), strict=True)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
+from engine.planner.derive import derive
 from engine.script import Script, Written, script_of, sql_of
 from engine.script.views import plain_node
 from engine.sql import SqlRejected
@@ -51,8 +52,14 @@ def exported(pipeline: Pipeline, spark: SparkSession, folder: Path = Path()) -> 
 
 
 def content(pipeline: Pipeline) -> dict[str, Any]:
-    """The content of a pipeline: all except its script and story, the places of its nodes, the order of its edges."""
-    nodes = [plain_node(node).model_dump(exclude={"place"}) for node in pipeline.nodes]
+    """The content of a pipeline: all except its script and story, the places of its nodes, the order of its edges.
+
+    Expressions are bound, in whichever language they are written.
+    """
+    derived, problems = derive(pipeline, TypeRules(), Path())
+    assert not problems
+    bound = {name: node.in_utc.in_spark.model_dump(mode="json") for name, node in derived.items()}
+    nodes = [plain_node(node.with_parameters(bound[node.id])).model_dump(exclude={"place"}) for node in pipeline.nodes]
     edges = sorted((edge.source, edge.source_port, edge.target, edge.target_port) for edge in pipeline.edges)
     rest = pipeline.model_dump(mode="json", exclude={"nodes", "edges", "script", "story"})
     return {**rest, "nodes": nodes, "edges": edges}

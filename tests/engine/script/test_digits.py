@@ -8,6 +8,8 @@ import pytest
 
 from engine.expressions.analyzer import TypeRules
 from engine.model.types import STRING
+from engine.operators.project import Project
+from engine.planner import plan
 from engine.script import script_of, sql_of
 from engine.script.flink_expressions import Translation
 from engine.sql import SqlRejected
@@ -21,11 +23,10 @@ PRINT = "CREATE TABLE p (x {type}) WITH ('connector' = 'print');\n"
 
 
 def written(script: str) -> str:
-    """The last projection of a script that is read without a session."""
+    """The last column of a script's last projection, as Spark SQL."""
     pipeline = whole(script_of(TABLE + script, TypeRules(), Path())).pipeline
-    return str(
-        [node.parameters["columns"][-1]["expression"] for node in pipeline.nodes if node.operator == "project"][-1]
-    )
+    projections = [node.operator for node in plan(pipeline, TypeRules(), Path()).nodes]
+    return [each.columns[-1].expression for each in projections if isinstance(each, Project)][-1]
 
 
 @pytest.mark.parametrize(

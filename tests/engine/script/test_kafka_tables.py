@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.expressions.analyzer import TypeRules
+from engine.expressions.flink_sql import flink
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.sql.rejected import SqlRejected
@@ -211,8 +212,8 @@ def test_metadata_is_cast_to_the_declared_types(spark: SparkSession) -> None:
     ]
     made = {column["name"]: column["expression"] for column in source["computed"]}
     assert list(made) == ["s", "partition", "o", "h", "w"]
-    assert made["partition"] == "CAST(`metadata_partition` AS BIGINT)"
-    assert made["s"].startswith("CAST(unix_seconds(")
+    assert made["partition"] == flink("CAST(metadata_partition AS BIGINT)")
+    assert made["s"] == flink("CAST(UNIX_TIMESTAMP(CAST(metadata_timestamp AS STRING)) AS BIGINT)")
     plan = planned(script.pipeline)
     assert plan == ["s", "partition", "o", "h", "v", "w"]
     assert "t: the metadata column h is NULL; headers is not read." in script.warnings
@@ -228,7 +229,7 @@ def test_the_metadata_of_changes_says_where_they_come_from(spark: SparkSession) 
     script = read(CHANGES.replace("name STRING", f"{columns}name STRING"), spark)
     [source] = [node for node in script.pipeline.nodes if node.operator == "postgres_cdc"]
     made = {column["name"]: column["expression"] for column in source.parameters["computed"]}
-    assert made["d"] == f"CAST('{source.parameters['database']}' AS STRING)"
+    assert made["d"] == flink(f"CAST('{source.parameters['database']}' AS STRING)")
     assert any("column at is NULL" in note for note in script.warnings)
 
 

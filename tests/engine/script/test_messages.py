@@ -90,8 +90,8 @@ CASES = {
         "PATTERN (A B) DEFINE A AS AVG(JSON_VALUE(A.s, '$.a')) > CAST(A.s AS INT));",
         [
             (
-                "line 2, column 15: \"AVG(JSON_VALUE(A.`s`, '$.a')) > CAST(A.`s` AS INT)\" cannot be used: "
-                "AVG(JSON_VALUE(A.`s`, '$.a')) needs a number, but it is STRING. Choose another column or cast it."
+                "line 2, column 15: \"AVG(JSON_VALUE(A.s, '$.a')) > CAST(A.s AS INT)\" cannot be used: "
+                "AVG(JSON_VALUE(A.s, '$.a')) needs a number, but it is STRING. Choose another column or cast it."
             )
         ],
     ),
@@ -100,7 +100,7 @@ CASES = {
         "PATTERN (A B) DEFINE A AS CAST(A.s AS INT) > ARRAY[1]);",
         [
             (
-                "line 2, column 15: 'CAST(A.`s` AS INT) > ARRAY[1]' cannot be used: 'CAST(A.`s` AS INT) > ARRAY[1]' "
+                "line 2, column 15: 'CAST(A.s AS INT) > ARRAY[1]' cannot be used: 'CAST(A.s AS INT) > ARRAY[1]' "
                 "cannot be computed of INT and ARRAY<INT>. Write it another way, or CAST a part of it."
             )
         ],
@@ -109,7 +109,7 @@ CASES = {
         TABLE + "SELECT k, SUM(JSON_VALUE(s, '$.a')) AS n FROM t GROUP BY k;",
         [
             (
-                "line 2, column 8: SUM(JSON_VALUE(`s`, '$.a')) needs a number, but it is STRING. Choose another column "
+                "line 2, column 8: SUM(JSON_VALUE(s, '$.a')) needs a number, but it is STRING. Choose another column "
                 "or cast it."
             )
         ],
@@ -118,7 +118,7 @@ CASES = {
         TABLE + "SELECT k,\n  CAST(s AS INT) + ts AS n FROM t;",
         [
             (
-                "line 3, column 8: 'CAST(`s` AS INT) + `ts`' cannot be computed of INT and TIMESTAMP(3). Write it "
+                "line 3, column 8: 'CAST(s AS INT) + ts' cannot be computed of INT and TIMESTAMP(3). Write it "
                 "another way, or CAST a part of it."
             )
         ],

@@ -223,9 +223,9 @@ def test_a_source_with_a_spelling_of_spark_s_is_exported_as_flink_writes_it_or_k
     )
     script = written(pipeline, spark)
     for line in (
-        "  lenient AS CAST(TO_TIMESTAMP(at, 'dd/MM/yyyy') AS TIMESTAMP_LTZ(3)),",
-        "  `local` AS TO_TIMESTAMP(at, 'dd/MM/yyyy'),",
-        "  `hour` AS FLOOR(CAST(TO_TIMESTAMP(at) AS TIMESTAMP_LTZ(3)) TO HOUR),",
+        "  lenient AS CAST(TO_TIMESTAMP(`at`, 'dd/MM/yyyy') AS TIMESTAMP_LTZ(3)),",
+        "  `local` AS TO_TIMESTAMP(`at`, 'dd/MM/yyyy'),",
+        "  `hour` AS FLOOR(CAST(TO_TIMESTAMP(`at`) AS TIMESTAMP_LTZ(3)) TO HOUR),",
     ):
         assert line in script.text
     assert script.warnings == ("seen: Flink may not support xxhash64(); rewrite it for Flink.",)

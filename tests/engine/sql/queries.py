@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from engine.expressions import Expression
+from engine.expressions.analyzer import TypeRules
+from engine.expressions.flink_sql import flink_in
 from engine.model.pipeline import Node, Pipeline
 from engine.model.schema import Schema
 from engine.model.types import BIGINT, BOOLEAN, STRING, Array, Type
+from engine.operators.project import Project
+from engine.planner.derive import derive
 from engine.sql import Table, pipeline_of, table_of
 from tests.engine.planning import rows
 
@@ -59,6 +63,12 @@ def read(sql: str, **more: Any) -> Pipeline:
     return pipeline_of(sql, TABLES, GuessedTypes(), Path(), **more)
 
 
+def projections(pipeline: Pipeline) -> list[Project]:
+    """The projections of a pipeline, bound."""
+    derived, _ = derive(pipeline, TypeRules(), Path())
+    return [each.operator for each in derived.values() if isinstance(each.operator, Project)]
+
+
 def lines(pipeline: Pipeline) -> list[str]:
     """A pipeline's nodes below its sources: id, inputs, parameters."""
     found = []
@@ -76,5 +86,13 @@ def _described(parameters: Mapping[str, Any]) -> str:
     for name, value in parameters.items():
         if name == "columns":
             value = {column["name"]: column["expression"] for column in value}
-        parts.append(f" {name}={json.dumps(value)}")
+        parts.append(f" {name}={json.dumps(_plain(value))}")
     return "".join(parts)
+
+
+def _plain(value: Any) -> Any:
+    """A parameter with Flink SQL as it is typed."""
+    if isinstance(value, Mapping):
+        typed = flink_in(value)
+        return {name: _plain(each) for name, each in value.items()} if typed is None else typed
+    return list(map(_plain, value)) if isinstance(value, list | tuple) else value

@@ -18,6 +18,7 @@ from engine.model.schema import Schema
 from engine.model.type_texts import spark_type, type_from
 from engine.model.types import STRING, Type
 from engine.sql import pipeline_of, table_of
+from tests.engine.sql.queries import projections
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,8 +74,7 @@ def test_expressions_have_the_types_and_values_that_flink_gives_them(spark: Spar
         except StudioError as error:
             wrong.append(f"{text}: {error.sentence}")
             continue
-        projections = [node.parameters["columns"] for node in made.nodes if node.operator == "project"]
-        written[text] = projections[0][0]["expression"]
+        written[text] = projections(made)[0].columns[0].expression
     frame = spark.createDataFrame([ROW], ", ".join(f"{name} {type_from(type_)}" for name, type_ in COLUMNS.items()))
     chosen = frame.selectExpr(*(f"{expression} AS v{at}" for at, expression in enumerate(written.values())))
     types = [field.dataType.simpleString() for field in chosen.schema]

@@ -17,6 +17,7 @@ from engine.model.schema import Column, Schema
 from engine.model.type_texts import spark_type
 from engine.model.types import INT, Type
 from engine.sql import pipeline_of, table_of
+from tests.engine.sql.queries import projections
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,12 +41,7 @@ def with_null(row: Function) -> str | None:
 def in_spark(expression: str, analyzer: TypeRules) -> tuple[str, Type]:
     """An expression of Flink SQL in Spark SQL, with its type."""
     pipeline = pipeline_of(f"SELECT {expression} AS x FROM t", [ONE], analyzer, Path())
-    (written,) = [
-        column["expression"]
-        for node in pipeline.nodes
-        if node.operator == "project"
-        for column in node.parameters["columns"]
-    ]
+    (written,) = [column.expression for each in projections(pipeline) for column in each.columns]
     return written, analyzer.type_of(written, Schema((Column("n", INT),)), "", "")
 
 

@@ -24,7 +24,7 @@ def test_tables_that_the_query_does_not_name_are_left_out() -> None:
 def test_a_view_is_read_where_it_is_named_and_sees_the_views_before_it() -> None:
     views = {"a": "SELECT k, v FROM t WHERE v > 1", "b": "SELECT k FROM a"}
     found = lines(read("SELECT COUNT(*) AS n FROM b", views=views))
-    assert found[0] == 'filter(t) condition="(`v` > 1)"'
+    assert found[0] == 'filter(t) condition="v > 1"'
 
 
 def test_the_sink_and_the_options_are_those_asked_for() -> None:

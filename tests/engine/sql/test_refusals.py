@@ -35,13 +35,13 @@ REFUSED = [
     ),
     (
         "SELECT k FROM t WHERE v = '1'",
-        "line 1, column 23: `v` is a number and '1' a text: Flink does not compare them so. Write CAST('1' AS INT)",
+        "line 1, column 23: v is a number and '1' a text: Flink does not compare them so. Write CAST('1' AS INT)",
     ),
-    ("SELECT v + k AS x FROM t", "`v` is a number and `k` a text: a text has no arithmetic. Write CAST(`k` AS INT)"),
-    ("SELECT k || v AS x FROM t", "`v` is a number and `k` a text: || puts texts together. Write CAST(`v` AS STRING)."),
+    ("SELECT v + k AS x FROM t", "v is a number and k a text: a text has no arithmetic. Write CAST(k AS INT)"),
+    ("SELECT k || v AS x FROM t", "v is a number and k a text: || puts texts together. Write CAST(v AS STRING)."),
     (
         "SELECT CAST(v AS TIMESTAMP_LTZ(3)) AS x FROM t",
-        "line 1, column 13: a number is not cast to TIMESTAMP_LTZ. Write TO_TIMESTAMP_LTZ(`v`, 3).",
+        "line 1, column 13: a number is not cast to TIMESTAMP_LTZ. Write TO_TIMESTAMP_LTZ(v, 3).",
     ),
     (
         "SELECT DATE_FORMAT(rt, 'YYYY-e') AS x FROM t",

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from engine.contract.expression import flink
 from engine.contract.parameters import Parameters, marks_of
 from engine.errors import ExpressionError, StudioError
 from engine.expressions.analyzer import TypeRules
+from engine.expressions.flink_sql import flink
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, STRING, TIMESTAMP_NTZ

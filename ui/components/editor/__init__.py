@@ -18,7 +18,7 @@ from streamlit.errors import StreamlitAPIException
 from engine.errors import shortened
 from engine.model.schema import Schema
 from engine.model.types import Row, Type
-from engine.script.formatting import identifier
+from engine.sql.identifiers import identifier
 from ui.components.editor.words import KEYWORDS, TYPES, in_expressions, notes
 from ui.shell.log import app_log
 

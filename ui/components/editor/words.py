@@ -10,7 +10,7 @@ from engine.errors import ExpressionError
 from engine.expressions.analyzer import TypeRules
 from engine.functions import FUNCTIONS
 from engine.model.schema import Schema
-from engine.script.reserved import RESERVED
+from engine.sql.identifiers import RESERVED
 from engine.sql.typed import spark_of
 
 TYPES: Final = tuple(

@@ -1,7 +1,8 @@
-"""The reserved words of Flink SQL, which need backticks as names. Source: FlinkSqlParserImpl's metadata."""
+"""Names in Flink SQL: reserved words need backticks. Source: FlinkSqlParserImpl's metadata."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 _WORDS: Final = (
@@ -42,3 +43,11 @@ _WORDS: Final = (
     "WIDTH_BUCKET WINDOW WITH WITHIN WITHOUT YEAR "
 )
 RESERVED: Final = frozenset(_WORDS.split())
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def identifier(name: str) -> str:
+    """A name, in backticks if needed."""
+    if _NAME.fullmatch(name) and name.upper() not in RESERVED:
+        return name
+    return "`" + name.replace("`", "``") + "`"

@@ -15,16 +15,21 @@ _MARK: Final = "flink"
 class FlinkSql(str):
     """The expression as Spark SQL once it is bound to columns, before that as it was typed.
 
-    flink: as it was typed.
+    flink: as it was typed. digits: of a bound moment, those of its seconds, which Spark's types do not tell.
     """
 
     flink: str
+    digits: int | None
 
-    def __new__(cls, flink: str, spark: str | None = None) -> Self:
+    def __new__(cls, flink: str, spark: str | None = None, digits: int | None = None) -> Self:
         """A typed expression, bound if there is Spark SQL for it."""
         made = super().__new__(cls, flink if spark is None else spark)
-        made.flink = str(flink)
+        made.flink, made.digits = str(flink), digits
         return made
+
+    def bound(self, spark: str) -> Self:
+        """The same with other Spark SQL."""
+        return type(self)(self.flink, spark, self.digits)
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Workers evaluate it, as any other text of Spark SQL."""

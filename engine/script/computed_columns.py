@@ -1,0 +1,63 @@
+"""The computed columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from engine.contract.operator import Analyzer
+from engine.errors import unknown_name
+from engine.model.schema import Schema
+from engine.script.tables import TableDdl
+from engine.sql.algebra import Expr, ref
+from engine.sql.flink_text import flink_text
+from engine.sql.functions.expressions import Writer
+
+
+def proctimes(ddl: TableDdl) -> tuple[str, ...]:
+    """The columns of processing time."""
+    return tuple(column.name for column in ddl.computed if _is_proctime(column.value))
+
+
+class ComputedValue(NamedTuple):
+    """A computed column: its value as Spark SQL, and as Flink SQL over the physical columns."""
+
+    name: str
+    spark: str
+    flink: str
+
+
+def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -> list[ComputedValue]:
+    """The computed columns of a table over its physical ones, without processing times. Raises SqlRejected."""
+    names = {name: name for name in schema.names}
+    writer = Writer(names, lambda text: analyzer.type_of(text, schema, node_id, "computed"), schema)
+    known: dict[str, Expr] = {}
+    made: list[ComputedValue] = []
+    for column in ddl.computed:
+        if _is_proctime(column.value):
+            continue
+        value = column.value.copy().transform(lambda node: inlined(node, known), copy=False)
+        for mentioned in value.find_all(exp.Column):
+            if mentioned.name not in schema.names:
+                message = f"{column.name}: {unknown_name('column', mentioned.name, schema.names)}."
+                raise ddl.rejected(message)
+        made.append(ComputedValue(column.name, writer.write(value), flink_text(value, names)))
+        known[column.name] = value
+    return made
+
+
+def inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
+    """A column of the table, or a field of one. An earlier computed column is replaced by its expression."""
+    if not isinstance(node, exp.Column):
+        return node
+    first, *fields = node.parts
+    value: Expr = exp.Paren(this=known[first.name].copy()) if first.name in known else ref(first.name, node)
+    for field in fields:
+        value = exp.Dot(this=value, expression=field.copy())
+    return value
+
+
+def _is_proctime(value: Expr) -> bool:
+    return isinstance(value, exp.Anonymous) and value.name.upper() == "PROCTIME"
