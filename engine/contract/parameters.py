@@ -12,7 +12,7 @@ without a mark is Spark SQL, as former versions wrote it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, Self, TypedDict, Unpack, cast, dataclass_transform
 
 from pydantic import (
@@ -72,6 +72,8 @@ class Marks(TypedDict, total=False):
     """The value in the form of a new node, if it is not the default."""
     usual: bool
     """The form of a new node has a guess, although the value may be left out."""
+    titles: Mapping[str, str]
+    """Of a choice, what the form calls values that are no words for people."""
     beside: bool
     """In one row with the field before it."""
     hidden: bool

@@ -6,7 +6,8 @@ and a page with a filter stops reading as soon as it is full.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -82,6 +83,24 @@ class Changelogs(OfAllRuns):
     def count(self, run_id: int, node: str, port: str = "out", *, filter: Filter = ALL) -> int:
         """The number of records that pass the filter. Free without a filter; cached with one."""
         return self._count(self._runs.edge(run_id, node, port), filter)
+
+    def counts(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> tuple[int, int]:
+        """How many records pass the filter before event `seq`, and in all; in one pass."""
+        edge = self._runs.edge(run_id, node, port)
+        if _is_by_kind(filter):
+            return self._count(edge, replace(filter, to_seq=seq - 1)), self._count(edge, filter)
+
+        def both() -> int:
+            where, values = conditions(edge, filter)
+            [(before, total)] = self._database.rows(
+                f"SELECT count(*) FILTER (c.seq < $before), count(*) FROM {records_of(edge)} c WHERE {where}",
+                {**values, "before": seq},
+            )
+            self._counts.get(_count_key(edge, filter), lambda: int(total))
+            return int(before)
+
+        before = self._counts.get((*_count_key(edge, filter), seq), both)
+        return before, self._count(edge, filter)
 
     def table_as_of(
         self,
@@ -204,13 +223,20 @@ class Changelogs(OfAllRuns):
         return around, frozenset(int(row[0]) for row in fetched if row[-1])
 
     def _count(self, edge: Edge, wanted: Filter) -> int:
-        by_kind = wanted == Filter(kinds=wanted.kinds)
-        if by_kind:
+        if _is_by_kind(wanted):
             return sum(n for kind, n in edge.counts.items() if kind in (wanted.kinds or set(RowKind)))
-        # A filter may hold values that cannot be hashed, so its text is the cache key.
-        key = (edge.run_id, edge.node, edge.port, *edge.progress, repr(wanted))
-        return self._counts.get(key, lambda: self._count_anew(edge, wanted))
+        return self._counts.get(_count_key(edge, wanted), lambda: self._count_anew(edge, wanted))
 
     def _count_anew(self, edge: Edge, wanted: Filter) -> int:
         where, values = conditions(edge, wanted)
         return self._database.count(f"FROM {records_of(edge)} c WHERE {where}", values)
+
+
+def _is_by_kind(wanted: Filter) -> bool:
+    """Whether nothing has to be read to count what passes."""
+    return wanted == Filter(kinds=wanted.kinds)
+
+
+def _count_key(edge: Edge, wanted: Filter) -> tuple[Hashable, ...]:
+    """A filter may hold values that cannot be hashed: its text is the key."""
+    return (edge.run_id, edge.node, edge.port, *edge.progress, repr(wanted))

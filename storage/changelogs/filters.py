@@ -14,6 +14,7 @@ from storage.wanted import Comparison, Filter, SortOrder
 EVENT: Final = "event"
 """The event that caused a record, as a name to sort by."""
 _NUMERIC: Final = re.compile(r"[0-9eE.+-]+|nan|inf|-inf", re.IGNORECASE)
+_SIGNS: Final = re.compile(r"[%_\\]")
 _TEMPORAL: Final = re.compile(r"[0-9:. -]+")
 
 
@@ -36,13 +37,13 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c") -> tuple[str, dict[
         values |= zip(names, term.values, strict=True)
     if wanted.text:
         searched = [column for column in edge.columns if _can_contain(column, wanted.text)]
-        predicates = [
-            f"contains(lower(CAST({alias}.{identifier(column.stored_as)} AS VARCHAR)), lower($text))"
-            for column in searched
-        ]
+        texts = [f"CAST({alias}.{identifier(column.stored_as)} AS VARCHAR)" for column in searched]
+        # ILIKE lowers nothing that is ASCII, which takes two thirds of the time; it has signs of its own.
+        is_plain = not _SIGNS.search(wanted.text)
+        predicates = [f"{text} ILIKE $text" if is_plain else f"contains(lower({text}), lower($text))" for text in texts]
         parts.append(f"({' OR '.join(predicates)})" if predicates else "false")
         if predicates:
-            values["text"] = wanted.text
+            values["text"] = f"%{wanted.text}%" if is_plain else wanted.text
     return " AND ".join(parts) or "true", values
 
 

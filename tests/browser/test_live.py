@@ -129,7 +129,7 @@ def test_a_sink_is_told_where_to_write_and_its_page_says_what_is_there(browser: 
         wait_until_settled(page)
         folder = page.get_by_role("textbox", name="Folder")
         expect(folder).to_have_count(0)
-        page.get_by_role("radio", name="parquet").click()
+        page.get_by_role("radio", name="Parquet").click()
         folder.fill(str(tmp_path / "file"))
         wait_until_settled(page)
         page.get_by_text("Live runs write there").click()

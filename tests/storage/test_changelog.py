@@ -86,6 +86,8 @@ def test_a_filter_keeps_the_records_that_meet_all_of_it(
     page = store.changelog.page(run_id, "totals", filter=wanted)
     assert [record.row for record in page.records] == rows
     assert page.total == len(rows) == store.changelog.count(run_id, "totals", filter=wanted)
+    before = len([record for record in page.records if record.seq < 3])
+    assert store.changelog.counts(run_id, "totals", 3, filter=wanted) == (before, len(rows))
 
 
 def test_pages_by_offset_and_by_cursor_are_the_same(store: Store, run_id: int) -> None:

@@ -261,3 +261,16 @@ def test_a_page_that_does_not_follow_counts_the_events_that_it_does_not_show(
     assert [caption.value for caption in app.caption] == [
         ":material/pause: The run has ended. 2 more events since this was drawn."
     ]
+
+
+def test_a_large_edge_is_searched_and_sorted_in_a_thread_of_its_own(
+    seeded: dict[str, int], open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.components.changelog.looking.LARGE", 0)
+    monkeypatch.setattr("ui.components.changelog.looking._SHORT_S", 0.0)
+    run = seeded["word_count"]
+    app = open_view("changelog", run=run, edge="inner", contains="HELL")
+    assert [row[3] for row in rows_of(app, f"records-{run}-inner-grid")] == ["Hello"] * 3
+    assert rows_of(app, f"as-of-{run}-inner-grid") == [["Hello", "2"]]
+    app = open_view("changelog", run=run, edge="inner", sort="-word")
+    assert [row[3] for row in rows_of(app, f"records-{run}-inner-grid")] == ["World"] + ["Hello"] * 3

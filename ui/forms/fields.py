@@ -210,6 +210,8 @@ def value_text(field: Field, value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "on" if value else "off"
+    if field.kind is FieldKind.CHOICE:
+        return _in_words(field, value)
     if field.kind is FieldKind.COLUMNS and all(isinstance(each, str) for each in value):
         return _words_text(value)
     return _TEXTS.get(field.kind, (_plain,))[0](value)
@@ -251,7 +253,7 @@ def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     if value is not None and value not in options:
         options.append(value)
     form.bind(field, key, value, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen)
-    words = {each: str(each).replace("_", " ") if each != _NOTHING else "automatic" for each in options}
+    words = {each: _in_words(field, each) if each != _NOTHING else "automatic" for each in options}
 
     def in_words(each: Any) -> str:
         return words.get(each, str(each))
@@ -270,6 +272,10 @@ def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     else:
         at = options.index(value) if value in options else None
         st.selectbox(field.title, options, at, format_func=in_words, key=key, **look)
+
+
+def _in_words(field: Field, choice: Any) -> str:
+    return field.titles.get(choice, str(choice).replace("_", " "))
 
 
 def _of_its_code(field: Field, form: FormContext) -> Sequence[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin
@@ -49,7 +50,7 @@ class Field:
     unless: the field does not apply if this other field is set. start: the initial value in a new node, if not the
     default. is_usual: a new node has a guess, though none is required. nothing: what no choice of a column means.
     adds_functions: the functions of the node's code are choices too. is_beside: drawn in one row with the field before
-    it.
+    it. titles: of choices that are no words for people.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Field:
     nothing: str = "none"
     adds_functions: bool = False
     is_beside: bool = False
+    titles: Mapping[Any, str] = field(default_factory=dict, compare=False)
 
 
 @cache
@@ -121,6 +123,7 @@ def _field(name: str, info: FieldInfo) -> Field:
         nothing=str(extra.get("nothing", "none")),
         adds_functions=bool(extra.get("functions")),
         is_beside=bool(extra.get("beside")),
+        titles=extra.get("titles", {}),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import streamlit as st
@@ -12,6 +12,7 @@ from storage.wanted import Filter, SortOrder
 from ui.components.changelog.cascade import cascade_table
 from ui.components.changelog.changelog_download import downloads
 from ui.components.changelog.changelog_filter import changelog_filter
+from ui.components.changelog.looking import answered
 from ui.components.changelog.record_list import folded_table, is_folded, next_order, raw_table, sort_order
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.event_time.late_link import late_link
@@ -39,11 +40,9 @@ def _page_of(edge: Edge, wanted: Filter, order: SortOrder | None, event: int) ->
         if order is not None:
             st.session_state[key] = 0
             return key, 0
-        before = replace(wanted, to_seq=event - 1)
-        if wanted.to_seq is not None and wanted.to_seq < event - 1:
-            before = wanted
-        counted = workspace.store().changelog.count(edge.run_id, edge.node, edge.port, filter=before)
-        total = workspace.store().changelog.count(edge.run_id, edge.node, edge.port, filter=wanted)
+        changelog = workspace.store().changelog
+        counts = partial(changelog.counts, edge.run_id, edge.node, event, edge.port, filter=wanted)
+        counted, total = answered("counts", edge, wanted, counts)
         # In steps of half a page, so that the event is well inside the page, with the records before and after it.
         place_in_list = min(counted, max(total - 1, 0))
         st.session_state[key] = max(0, (place_in_list - _PAGE // 4) // (_PAGE // 2) * (_PAGE // 2))
@@ -59,10 +58,12 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
     order = None if folds else sort_order(edge, state.sort)
     key, offset = _page_of(edge, wanted, order, event)
     if folds:
-        folded = changelog.changes(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE)
+        changes = partial(changelog.changes, edge.run_id, edge.node, edge.port, filter=wanted, offset=offset)
+        folded = answered("page", edge, wanted, partial(changes, limit=_PAGE))
         total, table = folded.raw.total, folded_table(edge, folded.changes, event)
     else:
-        page = changelog.page(edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, limit=_PAGE, order=order)
+        records = partial(changelog.page, edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, order=order)
+        page = answered("page", edge, wanted, partial(records, limit=_PAGE), order)
         total, table = page.total, raw_table(edge, page.records, event, order)
     matching = "" if wanted.is_empty else " matches the filter" if total == 1 else " match the filter"
     title.markdown(f"**Changelog** · {words.count(total, 'record')}{matching}")

@@ -13,6 +13,7 @@ from storage.model import Edge, TableAsOf, TableRow
 from storage.wanted import Filter, SortOrder
 from ui.components.changelog.changelog_download import table_downloads
 from ui.components.changelog.folder_export import folder_progress
+from ui.components.changelog.looking import answered
 from ui.components.changelog.record_list import cell_of, next_order, number_columns_of, sort_order
 from ui.components.grid import Row, Table, grid
 from ui.components.shell.pager import pager
@@ -83,10 +84,10 @@ def table_as_of(edge: Edge, event: int, *, height: int | None, wanted: Filter = 
     rows = partial(changelog.table_as_of, edge.run_id, edge.node, event, edge.port, filter=wanted, limit=_PAGE)
     folder_progress(edge.run_id)
     _follow(edge, event)
-    page = rows(offset=offset, order=order)
+    page = answered("table", edge, wanted.of_rows, partial(rows, offset=offset, order=order), order)
     if offset >= page.total and offset > 0:
         offset = 0
-        page = rows(order=order)
+        page = answered("first-rows", edge, wanted.of_rows, partial(rows, order=order), order)
     with st.container(horizontal=True, vertical_alignment="center"):
         matching = "" if wanted.of_rows.is_empty else " matches the filter" if page.total == 1 else " match the filter"
         st.markdown(f"**Table after event {event:,}** · {words.count(page.total, 'row')}{matching}")
