@@ -255,7 +255,7 @@ STAGE: Final = """
 [data-testid="stMainBlockContainer"] { height: 100dvh; padding: 0; display: flex; flex-direction: column; }
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { flex: 1; min-height: 0; gap: 0; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-stage-head) { order: -1; flex: none; }
-.st-key-stage-head { padding: .2rem 8.4rem .2rem .8rem; flex-wrap: nowrap; }
+.st-key-stage-head { padding: .2rem 14.6rem .2rem .8rem; flex-wrap: nowrap; }
 .st-key-stage-head > :has([data-testid="stMarkdownContainer"]) { flex: 1; min-width: 0; }
 .st-key-stage-head > :has([data-testid="stButtonGroup"]) { flex: none; width: auto; }
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-stage-"]:not(.st-key-stage-head)) { flex: 1 1 0; min-height: 0; }
