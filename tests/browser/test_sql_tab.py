@@ -65,6 +65,7 @@ def test_rows_that_are_entered_for_a_table_of_elsewhere_run_and_stand_in_its_scr
     page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(script)
     page.wait_for_url("**/build?**")
     page.get_by_role("button", name="Use rows for lake").click()
+    expect(page.get_by_text("the connector 'iceberg' is not read here")).to_have_count(0)
     write_rows(page, "7, seven")
     run(page)
     tab(page, "SQL")
@@ -78,13 +79,16 @@ def test_rows_that_are_entered_for_a_table_of_elsewhere_run_and_stand_in_its_scr
 
 def test_what_cannot_be_read_of_a_script_is_marked_in_its_text(page: Page) -> None:
     script = (
-        "CREATE TABLE seen (id INT);\nINSERT INTO seen VALUES (1);\nCREATE VIEW wrong AS SELECT nobody FROM seen;\n"
+        "CREATE TABLE seen (id INT);\nINSERT INTO seen VALUES (1);\nCREATE VIEW wrong AS SELECT nobody FROM seen "
+        "WHERE id == 1;\n"
     )
     press(page, "Paste SQL or rows")
     page.get_by_label("Flink SQL, or rows with the column names").fill(script)
     page.get_by_role("button", name="Create a pipeline").click()
     page.wait_for_url("**/build?**", timeout=STARTS_MS)
     at_rest(page)
+    # The list of problems has the notes, and nothing over the canvas repeats them.
+    expect(page.get_by_text("Flink would refuse this: == is written =")).to_have_count(1)
     node(page, "wrong").click()
     page.get_by_role("button", name="Correct it in the SQL").click()
     expect(page.locator(".cm-lintRange-error")).to_have_text("nobody", timeout=STARTS_MS)

@@ -80,4 +80,6 @@ def _button(drafting: Drafting, node: Node, label: str, where: str) -> None:
 def _use_rows(drafting: Drafting, node_id: str) -> None:
     if server_of(drafting.pipeline.node(node_id)) is not None:
         drafting.edit(with_rows_instead(drafting.pipeline, node_id))
+    # Its form says what the note said.
+    drafting.notices = tuple(note for note in drafting.notices if not note.startswith(f"{node_id}: "))
     drafting.selection = node_id

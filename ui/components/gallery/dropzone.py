@@ -12,6 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from engine.errors import PipelineError
 from engine.examples.from_file import first_pipeline, readable, sources_beside
 from engine.reading.files.pasted import pasted
+from ui.builder.arriving import one_by_one
 from ui.builder.checking import checked
 from ui.builder.importing import ENDINGS, Imported, imported, is_document, is_script, open_imported, script_in
 from ui.components.builder.bench import PROBLEMS, bench
@@ -89,9 +90,11 @@ def _uploader(
 
 def _open(made: Imported) -> None:
     """Edit an imported pipeline; if something is wrong in it, with the list of its problems."""
-    open_imported(made)
     if checked(made.pipeline).problems:
         bench().open_drawer(PROBLEMS)
+        # The list has the notes on the script, too.
+        made = made._replace(notices=tuple(filter(None, [one_by_one(made.pipeline)])))
+    open_imported(made)
 
 
 def _from_files(*dropped: UploadedFile) -> Imported:
