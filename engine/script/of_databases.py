@@ -76,7 +76,7 @@ def _of_column(element: Sequence[Token], words: Sequence[str]) -> Iterator[OfDat
     """What follows a column's name. words: of the element, in capitals."""
     after = 2
     if words[2:3] == ["("]:
-        after = _closed(element, 2)
+        after = closed(element, 2)
     if words[1] in _TYPES:
         type_, sizes = _TYPES[words[1]], "".join(token.text for token in element[2:after])
         yield OfDatabases(tuple(element[1:after]), f"{type_}{sizes}" if type_ == "DECIMAL" else type_)
@@ -87,7 +87,7 @@ def _of_column(element: Sequence[Token], words: Sequence[str]) -> Iterator[OfDat
         start, at = at, at + 1
         if words[start] in _AFTER_A_TYPE:
             while at < len(element) and (words[at] not in _GO_ON or words[start] == words[at - 1] == "ON"):
-                at = _closed(element, at) if words[at] == "(" else at + 1
+                at = closed(element, at) if words[at] == "(" else at + 1
             yield OfDatabases(tuple(element[start:at]), "")
 
 
@@ -108,7 +108,7 @@ def _elements(tokens: Sequence[Token]) -> Iterator[tuple[Sequence[Token], Sequen
         nested += token.text.count("<") - token.text.count(">") if depth == 0 else 0
 
 
-def _closed(tokens: Sequence[Token], at: int) -> int:
+def closed(tokens: Sequence[Token], at: int) -> int:
     """The place after the parenthesis that closes the one here."""
     depth = 0
     for place in range(at, len(tokens)):

@@ -18,7 +18,7 @@ from sqlglot import TokenType
 from sqlglot.tokenizer_core import Token
 
 from engine.model.types import DATE, Time, Timestamp, Type
-from engine.script.of_databases import of_databases
+from engine.script.of_databases import closed, of_databases
 from engine.script.statements import Cursor, Statement, of_others, statements, without_prompts
 from engine.script.tables import create_table
 from engine.sql.identifiers import RESERVED
@@ -86,6 +86,7 @@ def slips(script: str) -> tuple[Slip, ...]:
         found += _names(statement, named)
         if statement.creates("TABLE"):
             found += _databases(statement)
+            found += _keys(statement.tokens)
         found += _rows(statement, declared)
         for stray in statement.strays:
             found.append(_slip([stray], "a semicolon stands within the query, which goes on after it", ""))
@@ -149,6 +150,21 @@ def _databases(statement: Statement) -> Iterator[Slip]:
         slip = _slip(part.tokens, f"{part.word} is of other databases; {instead}", part.instead)
         # What goes takes the blank before it along.
         yield slip if part.instead else replace(slip, start=len(statement.text[: slip.start].rstrip()))
+
+
+def _keys(tokens: Sequence[Token]) -> Iterator[Slip]:
+    """A key of a table that Flink would have to enforce."""
+    for at, token in enumerate(tokens):
+        if _word(token) != "PRIMARY KEY":
+            continue
+        end = closed(tokens, at + 1) - 1 if _word(_at(tokens, at + 1)) == "(" else at
+        if [_word(_at(tokens, place)) for place in (end + 1, end + 2)] != ["NOT", "ENFORCED"]:
+            slip = _slip(tokens[at : end + 1], "a PRIMARY KEY is NOT ENFORCED: Flink does not own the data", "")
+            yield replace(slip, start=slip.end, instead=" NOT ENFORCED")
+
+
+def _at(tokens: Sequence[Token], place: int) -> Token | None:
+    return tokens[place] if place < len(tokens) else None
 
 
 def _names(statement: Statement, named: frozenset[str]) -> Iterator[Slip]:

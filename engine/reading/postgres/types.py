@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from engine.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, FLOAT, INT, SMALLINT, TIMESTAMP, TIMESTAMP_NTZ
+from engine.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    MILLISECONDS,
+    SMALLINT,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Time,
+)
 from engine.reading.servers.server_types import ServerTypes
 
 _UTC: Final = "+00"
@@ -18,6 +30,7 @@ TYPES: Final = ServerTypes(
         "double precision": DOUBLE,
         "boolean": BOOLEAN,
         "date": DATE,
+        "time without time zone": Time(MILLISECONDS),
         "timestamp without time zone": TIMESTAMP_NTZ,
         "timestamp with time zone": TIMESTAMP,
     },

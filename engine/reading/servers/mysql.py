@@ -3,7 +3,8 @@
     TINYINT(1)                      boolean         BIGINT UNSIGNED                      decimal(20,0)
     DATETIME                        timestamp_ntz   TIMESTAMP                            timestamp
     YEAR                            int             blobs, BIT                           string, hexadecimal digits
-    TIME, JSON, ENUM, SET, texts    string          other unsigned integers              the next larger type
+    TIME                            time            other unsigned integers              the next larger type
+    JSON, ENUM, SET, texts          string
 
 Values have MySQL's notation, with instants in UTC. A server never receives a file: LOAD DATA LOCAL is off.
 """
@@ -31,6 +32,7 @@ from engine.model.types import (
     TIMESTAMP_NTZ,
     TINYINT,
     Decimal,
+    Time,
     Type,
 )
 from engine.reading.servers.address import Address
@@ -58,7 +60,8 @@ _TYPES: Final = ServerTypes(
         "double": DOUBLE,
         "double unsigned": DOUBLE,
         "date": DATE,
-        # No `time`: it is a span from -838 to 838 hours, so it stays a text.
+        # A span, from -838 to 838 hours, is no time of day: its row is rejected, unless the column is a STRING.
+        "time": Time(0),
         "datetime": TIMESTAMP_NTZ,
         "timestamp": TIMESTAMP,
         "year": INT,

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from engine.model.types import MOST_DIGITS, STRING, Decimal, Type
+from engine.model.types import MILLISECONDS, MOST_DIGITS, STRING, Decimal, Time, Type
+
+_TIME: Final = re.compile(r"time\((\d)\)( without time zone)?")
 
 
 @dataclass(frozen=True)
@@ -25,4 +28,6 @@ class ServerTypes:
         """The type here."""
         if (match := self.decimal.fullmatch(written)) and int(match[1]) <= MOST_DIGITS:
             return Decimal(int(match[1]), int(match[2]))
+        if match := _TIME.fullmatch(written):
+            return Time(min(int(match[1]), MILLISECONDS))
         return self.known.get(written) or self.known.get(self.ignored.sub("", written), STRING)

@@ -71,6 +71,7 @@ CASES = {
                 "and read its table with 'connector' = 'jdbc' or 'postgres-cdc'; in a table of Flink, write INT for it."
             ),
             "line 1: Flink would refuse this: SERIAL is of other databases; Flink has INT.",
+            "line 1: Flink would refuse this: a PRIMARY KEY is NOT ENFORCED: Flink does not own the data.",
             "line 1: Flink would refuse this: TEXT is of other databases; Flink has STRING.",
         ],
     ),

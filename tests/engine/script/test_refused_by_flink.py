@@ -54,6 +54,11 @@ PAIRS = [
         "TEXT is of other databases; Flink has STRING",
     ),
     (
+        "CREATE TABLE u (a INT, CONSTRAINT k PRIMARY KEY (a)); INSERT INTO u VALUES (1); SELECT a FROM u;",
+        "CREATE TABLE u (a INT, CONSTRAINT k PRIMARY KEY (a) NOT ENFORCED); INSERT INTO u VALUES (1); SELECT a FROM u;",
+        "a PRIMARY KEY is NOT ENFORCED: Flink does not own the data",
+    ),
+    (
         "SELECT k AS user FROM t;",
         "SELECT k AS `user` FROM t;",
         "user is a reserved word, which takes backticks as a name",
@@ -71,7 +76,7 @@ DDL = [
     (
         "id SERIAL PRIMARY KEY, n NUMBER(5, 2), `at` TIMESTAMPTZ DEFAULT now(), "
         "o INT REFERENCES o (id) ON DELETE CASCADE",
-        "id INT PRIMARY KEY, n DECIMAL(5,2), `at` TIMESTAMP_LTZ(6), o INT",
+        "id INT PRIMARY KEY NOT ENFORCED, n DECIMAL(5,2), `at` TIMESTAMP_LTZ(6), o INT",
     ),
     (
         "id INT8 NOT NULL AUTO_INCREMENT, b VARCHAR(9) NOT NULL DEFAULT 'x', key STRING, UNIQUE (b), KEY ix (b), "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,9 @@ POSTGRES = [
     ("date", "'2024-05-01'", "date", date(2024, 5, 1)),
     ("timestamp", "'2024-05-01 12:00:00.123'", "timestamp_ntz", datetime.fromisoformat("2024-05-01 12:00:00.123")),
     ("timestamptz", "'2024-05-01 12:00+02'", "timestamp", datetime(2024, 5, 1, 10, tzinfo=UTC)),
+    ("time", "'08:05:30.123456'", "time(3)", time(8, 5, 30, 123000)),
+    ("time(0)", "'08:05:30'", "time(0)", time(8, 5, 30)),
+    ("timetz", "'08:05:30+02'", "string", "08:05:30+02"),
     ("jsonb", """'{"b": 1}'""", "string", '{"b": 1}'),
     ("bytea", r"'\x00ff'", "string", r"\x00ff"),
     ("int[]", "'{1,2}'", "string", "{1,2}"),
@@ -105,7 +108,8 @@ MYSQL = [
     ("BLOB", "x'00ff'", "string", "00ff"),
     ("BIT(1)", "1", "string", "01"),
     ("DATE", "'2024-05-01'", "date", date(2024, 5, 1)),
-    ("TIME", "'-12:00:01'", "string", "-12:00:01"),
+    ("TIME", "'12:00:01'", "time(0)", time(12, 0, 1)),
+    ("TIME(6)", "'12:00:01.123456'", "time(3)", time(12, 0, 1, 123000)),
     ("YEAR", "2024", "int", 2024),
     ("DATETIME(3)", "'2024-05-01 12:00:00.123'", "timestamp_ntz", datetime.fromisoformat("2024-05-01 12:00:00.123")),
     ("TIMESTAMP NULL", "'2024-05-01 12:00:00'", "timestamp", datetime(2024, 5, 1, 10, tzinfo=UTC)),
@@ -162,6 +166,21 @@ def test_a_day_that_there_is_not_rejects_its_row(mysql: Shop, monkeypatch: pytes
     mysql.run("CREATE TABLE days (d DATE)", "INSERT INTO days VALUES ('0000-00-00'), ('2024-02-29')")
     records, [(_, line, _, reason)] = rows_of(mysql.source("days"), Path())
     assert (records, line, reason) == ([(2, date(2024, 2, 29))], 1, "column 'd': \"0000-00-00\" is not a DATE")
+
+
+def test_a_span_is_no_time_of_day_but_a_text(shop: Shop) -> None:
+    is_mysql = shop.make is MySql
+    beyond = "'-12:00:01'" if is_mysql else "'24:00:00'"
+    shop.run(
+        "CREATE TABLE spans (id INT PRIMARY KEY, t TIME)", f"INSERT INTO spans VALUES (1, {beyond}), (2, '23:59:59')"
+    )
+    records, [(_, line, _, reason)] = rows_of(shop.source("spans"), Path())
+    type_ = "TIME(0)" if is_mysql else "TIME(3)"
+    assert (records, line) == ([(2, 2, time(23, 59, 59))], 1)
+    assert reason == f"column 't': \"{beyond[1:-1]}\" is not a {type_}"
+    columns = [{"name": "id", "type": "INT"}, {"name": "t", "type": "STRING"}]
+    records, rejected = rows_of(shop.source("spans", columns=columns), Path())
+    assert ([row[2] for row in records], rejected) == ([beyond[1:-1], "23:59:59"], [])
 
 
 WRONG: list[tuple[dict[str, Any], type[StudioError], str]] = [
