@@ -32,7 +32,7 @@ from engine.model.types import (
     Type,
 )
 from engine.sql.dialect import Flink
-from engine.sql.functions.digits import cut, declared_digits, digits_of, is_literal_moment, shown
+from engine.sql.functions.digits import cut, declared_digits, digits_of, is_literal_moment, require_micros, shown
 from engine.sql.functions.interval_values import as_text as interval_as_text
 from engine.sql.functions.interval_values import of_number
 from engine.sql.functions.moments import READABLE
@@ -73,6 +73,8 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if isinstance(target, Time):
         precision = literal_precision(node.this.name) if is_literal_moment(node) else target.precision
         return cast_to_time(writer, value, Time(precision), node)
+    if isinstance(target, Timestamp) and is_literal_moment(node):
+        require_micros(node)
     if isinstance(target, Timestamp) and isinstance(writer.type_of(value), Time):
         value = moment_of(value)
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"

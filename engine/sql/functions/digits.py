@@ -48,6 +48,15 @@ def is_literal_moment(value: Expr) -> bool:
     return isinstance(value, exp.Cast) and isinstance(value.this, exp.Literal) and "format" not in value.args
 
 
+def require_micros(literal: exp.Cast) -> None:
+    """Raise SqlRejected for TIMESTAMP '...' with more digits than a value has here."""
+    fraction = literal.this.name.partition(".")[2].strip().rstrip("0")
+    if len(fraction) > MICROSECONDS:
+        message = f"TIMESTAMP '{literal.this.name}' has nanoseconds, which would be lost here. "
+        message += f"Write at most {MICROSECONDS} digits after the point."
+        raise SqlRejected(message, literal)
+
+
 def shown(value: str, digits: int) -> str:
     """A moment as a text with all of these digits."""
     fraction = f".{'S' * digits}" if digits else ""

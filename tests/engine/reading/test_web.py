@@ -10,7 +10,6 @@ import gzip
 import io
 import socket
 import ssl
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -34,7 +33,7 @@ from engine.sources.jsonl import JsonLines
 from engine.sources.parquet import Parquet
 from tests.engine.sources.reading import read
 from tests.engine.sources.workbooks import write_workbook
-from tests.serving import serving
+from tests.serving import certified, encrypt, serving
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,19 +56,13 @@ class Site:
 
 
 @pytest.fixture(scope="module")
-def certified(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    folder = tmp_path_factory.mktemp("tls")
-    key, certificate = folder / "key.pem", folder / "cert.pem"
-    names = "subjectAltName=DNS:localhost,DNS:other.localhost,IP:127.0.0.1"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    command += ["-addext", names, "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True)
-    return key, certificate
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return certified(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
-def site(certified: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    key, certificate = certified
+def site(certificates: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    key, certificate = certificates
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -85,9 +78,7 @@ def site(certified: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Itera
             """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    encrypt(server, key, certificate)
     found = Site(server.server_address[1], certificate)
     found.answers["/rows.csv"] = (200, {}, ROWS)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -318,10 +309,10 @@ DRIPPING = {
 
 @pytest.mark.parametrize("where", DRIPPING)
 def test_a_server_that_sends_a_byte_now_and_then_is_left(
-    where: str, certified: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    where: str, certificates: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encrypted, first = DRIPPING[where]
-    key, certificate = certified
+    key, certificate = certificates
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     monkeypatch.setattr(web, "LONGEST_S", 1.0)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

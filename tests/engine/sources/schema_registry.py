@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import fastavro
 
-from tests.serving import serving
+from tests.serving import encrypt, serving
 
 Answer = tuple[int, bytes]
 
@@ -65,8 +66,8 @@ def framed(number: int, schema: Any, value: Any) -> bytes:
 
 
 @contextmanager
-def schema_registry() -> Iterator[SchemaRegistry]:
-    """A registry without schemas, on a port of its own."""
+def schema_registry(key: Path | None = None, certificate: Path | None = None, **tls: Any) -> Iterator[SchemaRegistry]:
+    """A registry without schemas, on a port of its own. key, certificate: with which it speaks TLS."""
     registry = SchemaRegistry()
 
     class Handler(BaseHTTPRequestHandler):
@@ -82,5 +83,8 @@ def schema_registry() -> Iterator[SchemaRegistry]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     registry.url = f"http://127.0.0.1:{server.server_port}"
+    if key is not None and certificate is not None:
+        encrypt(server, key, certificate, **tls)
+        registry.url = registry.url.replace("http:", "https:")
     with serving(server):
         yield registry

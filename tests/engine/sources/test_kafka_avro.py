@@ -17,7 +17,7 @@ from engine.sources.upsert_kafka import UpsertKafka
 from tests.engine.sources.kafka_cluster import Cluster, cluster
 from tests.engine.sources.schema_registry import SchemaRegistry, encoded, framed, schema_registry
 from tests.engine.sources.test_kafka import ALL, COLUMNS, bounded, records, take
-from tests.serving import free_port
+from tests.serving import certified, free_port
 
 ORDER = {
     "type": "record",
@@ -187,6 +187,37 @@ def test_a_name_and_password_are_sent_from_an_environment_variable(
         bounded(kafka, tmp_path)
     monkeypatch.setenv("REGISTRY_USER", "reader:geheim")
     assert bounded(kafka, tmp_path)[0] == [(1, "a")]
+
+
+def test_a_registry_with_an_authority_of_its_own_is_asked_over_tls(
+    brokers: Cluster, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = certified(tmp_path)
+    monkeypatch.setenv("REGISTRY_USER", "reader:geheim")
+    with schema_registry(key, certificate) as registry:
+        registry.user_info = "reader:geheim"
+        brokers.send(topic, registry.message(registry.add(ORDER), {"id": 1, "note": "a"}))
+        user = {"name": "basic-auth.user-info", "value": "${env:REGISTRY_USER}"}
+        with pytest.raises(SourceError, match=r"has no valid certificate .*Name its authority's in ssl.truststore"):
+            bounded(source(brokers, registry, topic, registry_options=[user]), tmp_path)
+        given = [user, {"name": "ssl.truststore.location", "value": str(certificate)}]
+        assert bounded(source(brokers, registry, topic, registry_options=given), tmp_path)[0] == [(1, "a")]
+        broken = [{"name": "ssl.truststore.location", "value": str(tmp_path / "none.pem")}]
+        with pytest.raises(SourceError, match="its certificates cannot be read"):
+            bounded(source(brokers, registry, topic, registry_options=broken), tmp_path)
+
+
+def test_a_registry_that_asks_for_a_certificate_gets_the_own_one(brokers: Cluster, topic: str, tmp_path: Path) -> None:
+    key, certificate = certified(tmp_path)
+    own = tmp_path / "own.pem"
+    own.write_text(key.read_text() + certificate.read_text())
+    with schema_registry(key, certificate, trusts=certificate) as registry:
+        brokers.send(topic, registry.message(registry.add(ORDER), {"id": 1, "note": "a"}))
+        trusted = {"name": "ssl.truststore.location", "value": str(certificate)}
+        with pytest.raises(SourceError):
+            bounded(source(brokers, registry, topic, registry_options=[trusted]), tmp_path)
+        given = [trusted, {"name": "ssl.keystore.location", "value": str(own)}]
+        assert bounded(source(brokers, registry, topic, registry_options=given), tmp_path)[0] == [(1, "a")]
 
 
 def test_schemas_that_a_schema_refers_to_are_asked_for(

@@ -314,6 +314,14 @@ REFUSED = [
         "SELECT * FROM FROM_CHANGELOG(input =>",
         "line 1, column 15: FROM_CHANGELOG needs its input, and a value for each name",
     ),
+    (
+        "SELECT COUNT(*) AS n FROM t GROUP BY TIMESTAMP '2024-01-01 00:00:00.123456789'",
+        "TIMESTAMP '2024-01-01 00:00:00.123456789' has nanoseconds, which would be lost here. Write at most 6 digits",
+    ),
+    (
+        "SELECT CAST(ARRAY[k] AS ARRAY<TIMESTAMP(9)>) AS x FROM t",
+        "TIMESTAMP(9) has nanoseconds, of which the last three",
+    ),
     ("SELECT * FROM FROM_CHANGELOG()", "FROM_CHANGELOG needs its input, and a value for each name"),
     ("SELECT * FROM FROM_CHANGELOG(input => TABLE t PARTITION BY k)", "takes no PARTITION BY, as in Flink 2.3. Write"),
     ("SELECT * FROM FROM_CHANGELOG(input => TABLE t, op => k)", "op of FROM_CHANGELOG names one column: op =>"),
