@@ -7,6 +7,7 @@ from typing import Final
 
 import plotly.graph_objects as go
 
+from engine.model.changelog import RowKind
 from storage.changelogs.model import Wire
 from storage.model import Edge
 from ui.shell import words
@@ -49,6 +50,8 @@ def flow_chart(edges: Sequence[Edge], wires: Sequence[Wire]) -> go.Figure:
         go.Sankey(
             name="flow",
             arrangement="snap",
+            # On a saved picture the glow around names makes them hard to read.
+            textfont={"size": 13, "shadow": "none"},
             node={
                 "label": labels,
                 "color": colors,
@@ -67,8 +70,24 @@ def flow_chart(edges: Sequence[Edge], wires: Sequence[Wire]) -> go.Figure:
             },
         )
     )
-    chart.update_layout(margin={"l": 8, "r": 8, "t": 12, "b": 12})
+    kinds = sorted({kind for wire in wires for kind, count in wire.counts.items() if count})
+    chart.add_annotation(
+        text="   ".join(f'<span style="color:{KIND_COLORS[kind]}">■</span> {_named(kind)}' for kind in kinds),
+        xref="paper",
+        yref="paper",
+        x=0,
+        y=1,
+        xanchor="left",
+        yanchor="bottom",
+        yshift=8,
+        showarrow=False,
+    )
+    chart.update_layout(margin={"l": 8, "r": 8, "t": 40, "b": 12})
     return chart
+
+
+def _named(kind: RowKind) -> str:
+    return f"{kind.symbol} {KIND_WORDS[kind]}"
 
 
 def _transparent(color: str) -> str:
