@@ -201,6 +201,21 @@ def test_a_dropped_file_becomes_a_pipeline_that_runs(page: Page, tmp_path: Path)
     expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
 
 
+def test_files_that_are_dropped_at_once_become_sources_beside_each_other(page: Page, tmp_path: Path) -> None:
+    for name in ("orders", "customers"):
+        (tmp_path / f"{name}.csv").write_text(CSV)
+    # All formats are there to read.
+    told = page.locator(".st-key-drop [data-testid=stFileUploaderDropzone]")
+    cut = "all => all.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.textContent)"
+    assert told.locator("span, small, p").evaluate_all(cut) == []
+    files = [tmp_path / "orders.csv", tmp_path / "customers.csv"]
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(files)
+    page.wait_for_url("**/build?**")
+    for name in ("orders", "customers"):
+        expect(node(page, name)).to_be_visible()
+    expect(page.locator(".react-flow__node")).to_have_count(2)
+
+
 def test_rows_that_are_pasted_become_a_pipeline_that_runs(page: Page) -> None:
     press(page, "Paste SQL or rows")
     page.get_by_label("Flink SQL, or rows with the column names").fill(CSV.replace(",", "\t"))

@@ -89,9 +89,36 @@ def test_what_cannot_be_read_of_a_script_is_marked_in_its_text(page: Page) -> No
     at_rest(page)
     # The list of problems has the notes, and nothing over the canvas repeats them.
     expect(page.get_by_text("Flink would refuse this: == is written =")).to_have_count(1)
+    expect(page.get_by_role("radio", name="Problems")).to_be_checked()
     node(page, "wrong").click()
     page.get_by_role("button", name="Correct it in the SQL").click()
     expect(page.locator(".cm-lintRange-error")).to_have_text("nobody", timeout=STARTS_MS)
     replace(page, "nobody", "id")
     expect(page.locator(".cm-lintRange-error")).to_have_count(0)
     expect(run_button(page)).to_be_enabled()
+
+
+def test_the_text_stays_where_it_is_scrolled_to_when_it_is_left(page: Page) -> None:
+    rows = ", ".join(f"({at})" for at in range(9))
+    views = "".join(f"CREATE VIEW v{at} AS SELECT id + {at} AS id FROM seen;\n" for at in range(30))
+    reads = " UNION ALL ".join(f"SELECT id FROM v{at}" for at in range(30))
+    press(page, "Paste SQL or rows")
+    script = f"CREATE TABLE seen (id INT);\nINSERT INTO seen VALUES {rows};\n{views}{reads};\n"
+    page.get_by_label("Flink SQL, or rows with the column names").fill(script)
+    page.get_by_role("button", name="Create a pipeline").click()
+    page.wait_for_url("**/build?**", timeout=STARTS_MS)
+    at_rest(page)
+    tab(page, "SQL")
+    expect(editor(page)).to_have_value(re.compile("CREATE VIEW"), timeout=STARTS_MS)
+    expect(page.get_by_text("leaving the text, makes the pipeline as it says")).to_be_visible()
+    text = typed(page, "Flink SQL")
+    text.click()
+    page.keyboard.press("Control+End")
+    before = editor(page).element_handle()
+    page.keyboard.type("SELECT id FROM seen WHERE id > 3;")
+    page.locator(".st-key-bench-name input").focus()
+    page.wait_for_function("before => !before.isConnected", arg=before)
+    expect(editor(page)).to_have_value(re.compile("id > 3"), timeout=STARTS_MS)
+    page.wait_for_function("document.querySelector('.studio-editor .cm-scroller')?.scrollTop > 100")
+    # No form opens beside it.
+    expect(page.locator(".st-key-bench-panel")).to_have_count(0)

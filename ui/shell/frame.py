@@ -158,8 +158,10 @@ WORKBENCH: Final = """
 .st-key-drawer-head button { min-height: 1.9rem; padding: 0 .55rem; white-space: nowrap; }
 .st-key-drawer-half, .st-key-drawer-full { flex: none !important; overflow: auto; padding: 0 .8rem 1rem; gap: .4rem; }
 .st-key-drawer-half {
-  height: clamp(6rem, var(--drawer-height, clamp(11rem, 36dvh, 26rem)), 100dvh - var(--bar) - 14rem);
+  --half: clamp(6rem, var(--drawer-height, clamp(11rem, 36dvh, 26rem)), 100dvh - var(--bar) - 14rem);
+  height: var(--half);
 }
+.st-key-drawer-half .studio-editor:not(.is-line) { --height: max(8rem, var(--half) - 7rem) !important; }
 .st-key-drawer-full { height: calc(100dvh - var(--bar) - 5.6rem); }
 /* Nothing is left of the canvas but a line. */
 .st-key-workbench:has(.st-key-drawer-full) .st-key-bench-canvas { visibility: hidden; }

@@ -49,6 +49,7 @@ function covered(box, area) {
  */
 export function useViewport(flow, box, positions, placed, selected, isPresented) {
   const latest = useLatest(positions)
+  const atHand = useLatest(selected)
   const laidOut = useRef({ positions, placed })
   const keepsAll = useRef(false)
   // Whether the person has chosen what is in view. Until then, the whole pipeline is.
@@ -78,7 +79,7 @@ export function useViewport(flow, box, positions, placed, selected, isPresented)
     (duration = 200) => {
       const seen = area()
       if (!seen || !Object.keys(latest.current).length) return
-      const ends = endsOf(latest.current, selected)
+      const ends = endsOf(latest.current, atHand.current)
       const [part] = isPresented ? followed(latest.current, ends, seen, LEAST_PRESENTED) : []
       if (part) return void flow.setViewport(seenAs(part, seen), { duration })
       const over = covered(box, seen)
@@ -86,7 +87,7 @@ export function useViewport(flow, box, positions, placed, selected, isPresented)
       const sides = Object.entries(room).map(([side, px]) => [side, `${px}px`])
       flow.fitView({ duration, padding: Object.fromEntries(sides), maxZoom: isPresented ? MOST_PRESENTED : 1 })
     },
-    [area, box, flow, latest, selected, isPresented],
+    [area, box, flow, latest, atHand, isPresented],
   )
 
   /** Put everything in view; the node around which it is done stays where it is seen, if it can. */
@@ -126,6 +127,11 @@ export function useViewport(flow, box, positions, placed, selected, isPresented)
     const later = setTimeout(() => fit(0), 50)
     return () => clearTimeout(later)
   }, [fit])
+
+  // In a presentation the view goes along with what is selected.
+  useEffect(() => {
+    if (isPresented && selected) fit()
+  }, [isPresented, selected, fit])
 
   // The same holds when the panel or the drawer resizes the canvas. But nothing moves under a pressed button.
   useEffect(() => {

@@ -29,8 +29,8 @@ import { signature } from './signature.js'
 /** @typedef {{ area: HTMLTextAreaElement, show: (field: Field, data: Fields) => void, close: () => Typing | null }} Edited */
 
 const PAUSE_MS = 300
-/** @type {Map<string, number>} by name of a field, how far it is scrolled */
-const scrolled = new Map()
+/** @type {Map<string, number>} by name of a field, where the first line that is seen begins */
+const firstSeen = new Map()
 const value = /** @type {PropertyDescriptor} */ (
   Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value')
 )
@@ -72,6 +72,7 @@ export function edited(area, typing) {
   let field = null
   let shown = ''
   let marked = ''
+  let isPlaced = false
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let pause
 
@@ -128,8 +129,9 @@ export function edited(area, typing) {
       // At once: a button that is pressed next must find the text.
       EditorView.domEventHandlers({
         focus: () => void (isTyping = true),
-        scroll: (_, { scrollDOM }) => {
-          if (field?.stays && scrollDOM.isConnected) scrolled.set(field.stays, scrollDOM.scrollTop)
+        scroll: (_, view) => {
+          if (!field?.stays || !view.dom.isConnected) return
+          firstSeen.set(field.stays, view.lineBlockAtHeight(view.scrollDOM.scrollTop).from)
         },
         blur: () => {
           // A field that is drawn anew takes its editor away, which nobody left.
@@ -207,7 +209,6 @@ export function edited(area, typing) {
       if (area.value !== view.state.doc.toString()) {
         view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: area.value } })
       } else if (facts === shown && marks === marked) return
-      const isNew = field === null
       field = next
       marked = marks
       // Only if it is another language: a list of completions that is open would close.
@@ -216,9 +217,12 @@ export function edited(area, typing) {
         speak(next, data)
       }
       mark(places, next.line)
-      const top = isNew && next.stays ? scrolled.get(next.stays) : undefined
-      // CodeMirror has not measured its lines yet.
-      if (top) view.requestMeasure({ read: () => null, write: () => void (view.scrollDOM.scrollTop = top) })
+      if (isPlaced || !view.state.doc.length) return
+      isPlaced = true
+      const first = firstSeen.get(next.stays) ?? 0
+      if (first && first < view.state.doc.length) {
+        view.dispatch({ effects: EditorView.scrollIntoView(first, { y: 'start', yMargin: 0 }) })
+      }
     },
     close() {
       const { anchor: from, head: to } = view.state.selection.main
