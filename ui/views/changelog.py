@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
@@ -23,12 +23,15 @@ from ui.components.time_travel.event_player import event_player, move_to
 from ui.shell import words, workspace
 from ui.shell.state import state
 
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
 _PAGE: Final = 100
 _HEIGHT: Final = 420
 _CASCADE: Final = 1000
 
 
-def _page_of(edge: Edge, wanted: Filter, order: SortOrder | None, event: int) -> tuple[str, int]:
+def _page_of(edge: Edge, wanted: Filter, order: SortOrder | None, event: int, title: DeltaGenerator) -> tuple[str, int]:
     """The session key and the offset of the list: the user's page, or the event's page after a new event or filter.
 
     By a column, the first page after a new filter.
@@ -36,15 +39,16 @@ def _page_of(edge: Edge, wanted: Filter, order: SortOrder | None, event: int) ->
     key = f"records-{edge.run_id}-{edge.table}"
     place = (event if order is None else order, wanted)
     if st.session_state.get(f"{key}-place") != place:
-        st.session_state[f"{key}-place"] = place
         if order is not None:
-            st.session_state[key] = 0
+            st.session_state[f"{key}-place"], st.session_state[key] = place, 0
             return key, 0
         changelog = workspace.store().changelog
         counts = partial(changelog.counts, edge.run_id, edge.node, event, edge.port, filter=wanted)
-        counted, total = answered("counts", edge, wanted, counts)
+        counted, total = answered("counts", edge, wanted, counts, place=title)
         # In steps of half a page, so that the event is well inside the page, with the records before and after it.
         place_in_list = min(counted, max(total - 1, 0))
+        # Not before: another action may have ended the question.
+        st.session_state[f"{key}-place"] = place
         st.session_state[key] = max(0, (place_in_list - _PAGE // 4) // (_PAGE // 2) * (_PAGE // 2))
     return key, int(st.session_state.get(key, 0))
 
@@ -56,14 +60,14 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
         st.space("stretch")
         folds = is_folded(edge, "changelog-mode")
     order = None if folds else sort_order(edge, state.sort)
-    key, offset = _page_of(edge, wanted, order, event)
+    key, offset = _page_of(edge, wanted, order, event, title)
     if folds:
         changes = partial(changelog.changes, edge.run_id, edge.node, edge.port, filter=wanted, offset=offset)
-        folded = answered("page", edge, wanted, partial(changes, limit=_PAGE))
+        folded = answered("page", edge, wanted, partial(changes, limit=_PAGE), place=title)
         total, table = folded.raw.total, folded_table(edge, folded.changes, event)
     else:
         records = partial(changelog.page, edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, order=order)
-        page = answered("page", edge, wanted, partial(records, limit=_PAGE), order)
+        page = answered("page", edge, wanted, partial(records, limit=_PAGE), order, title)
         total, table = page.total, raw_table(edge, page.records, event, order)
     matching = "" if wanted.is_empty else " matches the filter" if total == 1 else " match the filter"
     title.markdown(f"**Changelog** · {words.count(total, 'record')}{matching}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import streamlit as st
 
@@ -14,24 +14,35 @@ from ui.shell import words, workspace
 from ui.shell.guard import guarded
 from ui.shell.state import state
 
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
 T = TypeVar("T")
 _SHORT_S: Final = 0.5
 _LOOK_S: Final = 0.1
 
 
-def answered(what: str, edge: Edge, wanted: Filter, ask: Callable[[], T], order: object = None) -> T:
+def answered(
+    what: str,
+    edge: Edge,
+    wanted: Filter,
+    ask: Callable[[], T],
+    order: object = None,
+    place: DeltaGenerator | None = None,
+) -> T:
     """The answer of the store. Any action on the page meanwhile ends the question: Streamlit stops the script here.
 
     what: a word for the question, of which a page has one. ask: is called in a thread of its own if it may take long.
+    place: where it says so, an empty element; without it, here.
     """
     is_searched = wanted != Filter(kinds=wanted.kinds, from_seq=wanted.from_seq, to_seq=wanted.to_seq)
     if edge.total < LARGE or not (is_searched or isinstance(order, SortOrder)):
         return ask()
     asked = workspace.store().follow(ask)
-    place = None
+    is_told = False
     try:
         if not asked.wait(_SHORT_S):
-            place = st.empty()
+            place, is_told = place or st.empty(), True
             with place.container(horizontal=True, vertical_alignment="center"):
                 bar = st.empty()
                 st.button(
@@ -44,7 +55,7 @@ def answered(what: str, edge: Edge, wanted: Filter, ask: Callable[[], T], order:
     finally:
         # Streamlit's own exceptions come from the elements above.
         asked.end()
-        if place is not None:
+        if is_told and place is not None:
             place.empty()
 
 
