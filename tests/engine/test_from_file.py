@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -26,6 +27,10 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "tabs.tsv").write_text("city\tinhabitants\nPotsdam\t180000\n")
     (tmp_path / "semicolons.csv").write_text("user_id;name;at\n1;a, b;2024-01-01 10:00:00\n")
     pq.write_table(pa.table({"key": ["a"], "ts": [1000]}), tmp_path / "events.parquet")
+    kept_at = {"type": "long", "logicalType": "timestamp-millis"}
+    fields = [{"name": "order_id", "type": "int"}, {"name": "kept_at", "type": kept_at}]
+    with (tmp_path / "kept.avro").open("wb") as file:
+        fastavro.writer(file, {"type": "record", "name": "Order", "fields": fields}, [{"order_id": 1, "kept_at": 1000}])
     return tmp_path
 
 
@@ -37,6 +42,7 @@ def folder(tmp_path: Path) -> Path:
         ("semicolons.csv", ["csv", "deduplicate", "sink"], "at"),
         ("tabs.tsv", ["csv", "aggregate", "sink"], None),
         ("events.parquet", ["parquet", "deduplicate", "sink"], "ts"),
+        ("kept.avro", ["avro", "deduplicate", "sink"], "kept_at"),
     ],
 )
 def test_a_file_becomes_a_pipeline_with_nothing_wrong(
