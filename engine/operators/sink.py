@@ -69,7 +69,7 @@ class Sink(Operator):
         "A place outside of the studio to which live runs write as they go, each epoch once. All other runs, previews "
         "and comparisons write nothing there.",
         default=WriteTo.NOTHING,
-        titles={"nothing": "Nothing", "parquet": "Parquet", "postgres": "PostgreSQL", "kafka": "Kafka"},
+        titles={"nothing": "None", "parquet": "Parquet", "postgres": "PostgreSQL", "kafka": "Kafka"},
     )
     folder: str = parameter(
         "Folder",
