@@ -65,6 +65,20 @@ def test_where_nothing_tells_when_rows_arrived_the_clock_stands_still(spark: Spa
     assert rows == [(k, "2025-03-01 12:00:00+00:00", "2025-03-01", "1740830400") for k in "ab"]
 
 
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("LAG(k) OVER (ORDER BY p)", ["None", "a"]),
+        ("COUNT(*) OVER (ORDER BY p)", ["1", "2"]),
+        ("COUNT(*) OVER (ORDER BY p ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)", ["1", "2"]),
+    ],
+)
+def test_rows_of_one_processing_time_come_one_after_the_other(
+    call: str, expected: list[str], spark: SparkSession
+) -> None:
+    assert [row[1] for row in result(f"{ROWS}SELECT p, {call} AS n, k FROM t;", spark)] == expected
+
+
 def test_messages_have_the_time_at_which_they_were_written(spark: SparkSession) -> None:
     [topic, *_] = read(f"{TOPIC}SELECT * FROM t;", spark).pipeline.nodes
     assert topic.parameters["metadata"] == [{"name": "p", "of": "timestamp"}]
