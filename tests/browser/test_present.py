@@ -77,6 +77,31 @@ def test_the_view_follows_the_records_of_a_graph_that_is_too_large(open_page: Op
         expect(group).to_be_in_viewport(ratio=1)
 
 
+# Of the records on edges, those that are cut.
+CUT = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent)"
+
+
+@pytest.mark.parametrize("is_presented", [True, False])
+def test_records_on_edges_show_all_their_values(open_page: OpenPage, is_presented: bool) -> None:
+    for address, changes in {
+        "time-travel?run=1&event=4": ["+Ua, 2, 110"],
+        "time-travel?run=4&event=5": [
+            *("-Ubooks, b3, 70, 2", "+Ubooks, b5, 80, 2"),
+            *("-Ubooks, b4, 60, 3", "+Ubooks, b3, 70, 3"),
+        ],
+    }.items():
+        page = presented(open_page, address) if is_presented else open_page(address)
+        records = page.locator(".time .records")
+        expect(records.last.locator("li")).to_have_text(changes)
+        expect(records.last).to_be_in_viewport(ratio=1)
+        assert records.locator(".values").evaluate_all(CUT) == []
+        canvas, last = page.locator(".studio").bounding_box(), records.last.bounding_box()
+        assert canvas is not None
+        assert last is not None
+        assert canvas["y"] <= last["y"]
+        assert last["y"] + last["height"] <= canvas["y"] + canvas["height"]
+
+
 def test_player_and_story_are_lines_that_a_key_hides(open_page: OpenPage) -> None:
     page = presented(open_page, "time-travel?run=4&event=5&story=08-top-3.3")
     story, player = page.locator(".st-key-story"), page.locator(".st-key-time-player")

@@ -254,10 +254,12 @@ export type ChangelogFlowEdge = Edge<{ facts?: EdgeFacts; isTarget: boolean; lin
 export type LitFlowEdge = Edge<{ facts: LitFacts; line?: Line }, 'lit'>
 
 export type Area = { left: number; top: number; right: number; bottom: number }
-/** A size of a label: kinds in columns, with their numbers, close or as their colours only, or `columns` records. */
+/** A size of a label: kinds in columns, with their numbers, close or as their colours only, or the texts of records. */
 export type Form = {
   form: 'counted' | 'kinds' | 'tight' | 'dots' | 'list'
   columns: number
+  /** Each in its lines. */
+  texts?: string[]
   width: number
   height: number
 }

@@ -130,7 +130,8 @@ def _edges(pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -
 def _record(entry: CascadeRecord) -> Shape:
     text = ", ".join(words.value(value) for value in entry.edge.shown(entry.record.values))
     title = in_one_line(entry.edge, entry.record)
-    return {"kind": entry.record.kind.symbol, "text": text[:_LONGEST], "title": title}
+    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return {"kind": entry.record.kind.symbol, "text": short, "title": title}
 
 
 def _source(node: str, port: str) -> str:

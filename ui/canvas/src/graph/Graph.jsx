@@ -17,18 +17,29 @@ import { titled } from './titles.js'
 
 const NODES = { op: OpNode, folded: GroupNode, frame: Frame }
 const STEPS = 4 // from a zoom to its double
+const STEP = 16
 // The least size of a text on the screen, in px: of one person's, and of one in front of a room.
 const LEAST = 11
 const LEAST_PRESENTED = 16
 
 /**
  * @template {Edge} E
- * @param {{ dark: boolean, isPresented?: boolean, framed: FrameNode[], nodes: DrawnNode[], edges: E[],
+ * @param {{ dark: boolean, isPresented?: boolean, isFollowed?: boolean, framed: FrameNode[], nodes: DrawnNode[], edges: E[],
  *   forms: (edge: E, zoom: number, least: number) => Form[] } & ReactFlowProps<DrawnNode, E>} props
- * framed: of the open groups, below the nodes; nothing happens to them. forms: that the label of an edge can have, from
+ * isFollowed: whether the view shows the middle of the graph, or follows its records. framed: of the open groups, below the nodes; nothing happens to them. forms: that the label of an edge can have, from
  * the best; a stable callback
  */
-export function Graph({ dark, isPresented = false, framed, nodes, edges, forms, children, ...props }) {
+export function Graph({
+  dark,
+  isPresented = false,
+  isFollowed = false,
+  framed,
+  nodes,
+  edges,
+  forms,
+  children,
+  ...props
+}) {
   // In steps, and never above the real one: the graph is not rendered with every frame, and no text is too small.
   const zoom = useStore((state) => 2 ** (Math.floor(Math.log2(state.transform[2]) * STEPS) / STEPS))
   const least = isPresented ? LEAST_PRESENTED : LEAST
@@ -37,7 +48,11 @@ export function Graph({ dark, isPresented = false, framed, nodes, edges, forms, 
     [forms, least],
   )
   const frames = useMemo(() => titled(framed, nodes, zoom), [framed, nodes, zoom])
-  const drawn = useLines(nodes, edges, frames, formsHere, zoom)
+  // In steps, too; less 40 px, of what stands at the lower edge of the canvas and as much at the upper one.
+  const view = useStore(({ height, transform }) =>
+    isFollowed ? Math.floor((height - 40) / transform[2] / STEP) * STEP : undefined,
+  )
+  const drawn = useLines(nodes, edges, frames, formsHere, zoom, view)
   const lines = Math.floor((HEIGHT * zoom) / (least * 1.1))
   const look = { '--zoom': zoom, '--least': `${least}px`, '--lines': Math.min(isPresented ? 3 : 2, lines) }
   return (

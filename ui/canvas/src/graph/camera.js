@@ -11,7 +11,8 @@ export const LEAST_PRESENTED = 0.75
 export const MOST_PRESENTED = 1.5
 const ROOM = 40
 const EDGE = 20
-const MARGIN = 24
+// Around the whole graph.
+export const MARGIN = 24
 
 /**
  * The parts of a graph that the view follows; none if all of it can be read.

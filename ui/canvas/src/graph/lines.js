@@ -2,6 +2,7 @@
 // no title of a group and no other label: where it has no room, it gets smaller, and at last there is none.
 import { useMemo, useRef } from 'react'
 import { HEIGHT, WIDTH } from '../layout.js'
+import { MARGIN } from './camera.js'
 import { inTheWay, placed, routed } from './route.js'
 
 /** @import { Edge } from '@xyflow/react' */
@@ -28,12 +29,14 @@ const LARGEST_MARK = 3
  * @param {FrameNode[]} framed whose titles have their places
  * @param {(edge: E, zoom: number) => Form[]} forms that the label of an edge can have, from the best
  * @param {number} zoom
+ * @param {number} [view] the height of the canvas, in units of the graph, where it shows the graph's middle: no label
+ *   reaches out of it
  * @returns {E[]}
  */
-export function useLines(nodes, edges, framed, forms, zoom) {
+export function useLines(nodes, edges, framed, forms, zoom, view) {
   const known = useRef(/** @type {Map<string, { edge: E, text: string, drawn: E }>} */ (new Map()))
   return useMemo(() => {
-    const found = lines(nodes, edges, framed, forms, zoom)
+    const found = lines(nodes, edges, framed, forms, zoom, view)
     const before = known.current
     known.current = new Map()
     return edges.map((edge) => {
@@ -44,7 +47,7 @@ export function useLines(nodes, edges, framed, forms, zoom) {
       known.current.set(edge.id, { edge, text, drawn })
       return drawn
     })
-  }, [nodes, edges, framed, forms, zoom])
+  }, [nodes, edges, framed, forms, zoom, view])
 }
 
 /**
@@ -54,9 +57,10 @@ export function useLines(nodes, edges, framed, forms, zoom) {
  * @param {FrameNode[]} framed
  * @param {(edge: E, zoom: number) => Form[]} forms
  * @param {number} zoom
+ * @param {number} [view]
  * @returns {Map<string, Line>}
  */
-export function lines(nodes, edges, framed, forms, zoom) {
+export function lines(nodes, edges, framed, forms, zoom, view) {
   const standing = new Map(nodes.map((node) => [node.id, stands(node)]))
   const boxes = new Map([...standing].map(([id, { box }]) => [id, box]))
   const routes = edges.flatMap((edge) => {
@@ -68,6 +72,7 @@ export function lines(nodes, edges, framed, forms, zoom) {
   })
   const taken = [
     ...boxes.values(),
+    ...(view ? beyond([...boxes.values()], view) : []),
     ...nodes.flatMap((node) => (node.data.facts.problems?.length ? [mark(boxes.get(node.id), zoom)] : [])),
     ...framed.flatMap(({ data: { title }, position: { x, y } }) => (title ? [movedBy(title, x, y)] : [])),
     ...routes.flatMap(({ begin: [x, y], end: [toX, toY] }) => [
@@ -108,6 +113,24 @@ const port = (x, { top, bottom }, names, name) => [
   x,
   top + ((bottom - top) * (Math.max(0, names.indexOf(name ?? '')) + 1)) / (Math.max(1, names.length) + 1),
 ]
+
+/**
+ * What is above and below a canvas that shows the middle of a graph, or all its height by and by.
+ *
+ * @param {Box[]} boxes
+ * @param {number} view
+ * @returns {Box[]}
+ */
+function beyond(boxes, view) {
+  const [top, bottom] = [Math.min(...boxes.map((box) => box.top)), Math.max(...boxes.map((box) => box.bottom))]
+  const half = Math.max(view, bottom - top + 2 * MARGIN) / 2
+  const middle = (top + bottom) / 2
+  const wide = { left: -Infinity, right: Infinity }
+  return [
+    { ...wide, top: -Infinity, bottom: middle - half },
+    { ...wide, top: middle + half, bottom: Infinity },
+  ]
+}
 
 /**
  * The mark of problems at the upper right corner of a node.

@@ -9,7 +9,8 @@ import { frames, groupData } from '../graph/groups.js'
 import { Picture } from '../graph/picture.js'
 import { asDrawn, folded, groupNamed } from '../grouping.js'
 import { PictureMenu } from '../picture/PictureMenu.jsx'
-import { LitEdge, recordForms } from './LitEdge.jsx'
+import { LitEdge } from './LitEdge.jsx'
+import { recordForms } from './record_sizes.js'
 
 /** @import { NodeChange } from '@xyflow/react' */
 /** @import { DrawnNode, LitFlowEdge, Pipeline, PipelineNode, TimeData } from '../types' */
@@ -179,6 +180,7 @@ export function TimeCanvas({ data, dark, pick }) {
           <Graph
             dark={dark}
             isPresented={data.presented}
+            isFollowed
             framed={framed}
             nodes={nodes}
             edges={edges}
