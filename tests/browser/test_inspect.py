@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pyarrow.parquet as pq
 import pytest
@@ -26,7 +27,8 @@ RUN_TIMEOUT_MS = 180_000
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """The app with runs in its store.
 
-    1 word count, 2 windows, 3 two sources, 4 failed, 5 an example, 6 interrupted, 7 a long one, 8 with a TTL.
+    1 word count, 2 windows, 3 two sources, 4 failed, 5 an example, 6 interrupted, 7 a long one, 8 with a TTL, 9 windows
+    with an alert.
     """
     folder = tmp_path_factory.mktemp("app")
     with Store.open(folder / "studio.duckdb") as store:
@@ -41,6 +43,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         lasting = store.runs.create("Lasting", LASTING.to_json())
         store.runs.fail(lasting.run_id, "the run was cancelled.", cancelled=True)
         seeded_store.expiring(store, folder)
+        seeded_store.alerted(store, folder)
     with running_app(folder, "local[2]") as running:
         yield running
 
@@ -242,6 +245,83 @@ def test_a_late_records_file_is_opened_from_the_chart_and_wherever_its_event_is_
     page.get_by_role("button", name="What if the delay were 10.002 s?").click()
     expect(page.get_by_role("slider", name="Watermark delay of clicks")).to_have_attribute("aria-valuetext", "10.002 s")
     expect(page.get_by_test_id("stMetric").filter(has_text="Records dropped")).to_contain_text("-2")
+
+
+def test_an_alert_leads_to_the_file_of_a_late_record(open_page: OpenPage) -> None:
+    page = open_page("run?run=9")
+    expect(page.get_by_text("were dropped, more than 10 %")).to_be_visible()
+    page.get_by_role("button", name="A late record", exact=True).click()
+    expect(page).to_have_url(re.compile(r"event-time\?.*run=9.*event=6"))
+    expect(page.get_by_text("Event 6 of clicks, a late record")).to_be_visible()
+    expect(page.get_by_text("Event 4 of clicks pushed the watermark past it")).to_be_visible()
+
+
+def test_late_records_are_saved_with_their_own_columns_typed(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("event-time?run=2")
+    with page.expect_download() as got:
+        page.get_by_role("button", name="Parquet", exact=True).first.click()
+    assert got.value.suggested_filename == "run2-late.parquet"
+    got.value.save_as(tmp_path / "late.parquet")
+    saved = pq.read_table(tmp_path / "late.parquet")
+    types = {field.name: str(field.type) for field in saved.schema}
+    assert {name: types[name] for name in ("key", "id", "ts")} == {"key": "string", "id": "string", "ts": "int64"}
+    first, second = saved.to_pylist()
+    assert (first["key"], first["id"], first["ts"]) == ("b", "5", seeded_store.BASE + 100_001)
+    assert [each["late_event"] for each in (first, second)] == [5, 6]
+    assert {each["late_pushed_by_event"] for each in (first, second)} == {4}
+    assert {each["late_outcome"] for each in (first, second)} == {"dropped"}
+    assert all(each["late_why"] and each["late_window_start"] < each["late_window_end"] for each in (first, second))
+
+
+WITHOUT_DATA: Final = "document.documentElement.outerHTML.length - document.getElementById('data').textContent.length"
+
+
+def test_a_replay_steps_from_window_to_window_and_is_small_beside_its_data(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("time-travel?run=2&event=1")
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="A replay as HTML").click()
+    file = tmp_path / "replay.html"
+    download.value.save_as(file)
+    assert page.context.browser is not None
+    replay = page.context.browser.new_context(offline=True).new_page()
+    replay.goto(file.as_uri())
+    for event in (3, 4):
+        replay.keyboard.press("w")
+        expect(replay.locator("#now")).to_have_text(re.compile(f"^event {event} of"))
+    replay.keyboard.press("l")
+    expect(replay.locator("#now")).to_have_text(re.compile("^event 5 of"))
+    assert replay.evaluate(WITHOUT_DATA) <= 500_000
+    replay.context.close()
+
+
+# Of the words Hello 1, World 1, Hello 2: what a condition leaves of the changelog and of the table after event 3.
+CONDITIONS: Final = {
+    "word = World": (["World"], ["World1"]),
+    "word <> World": (["Hello"] * 3, ["Hello2"]),
+    "cnt < 2": (["Hello", "World", "Hello"], ["World1"]),
+    "cnt > 1": (["Hello"], ["Hello2"]),
+    "word LIKE 'W%'": (["World"], ["World1"]),
+    "word IN (World, Moon)": (["World"], ["World1"]),
+    "word IS NULL": ([], []),
+    "word LIKE '%o%' AND cnt >= 2": (["Hello"], ["Hello2"]),
+}
+
+
+def test_conditions_filter_the_changelog_and_the_table_beside_it_and_stand_in_the_address(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=inner&event=3")
+    for condition, (records, table) in CONDITIONS.items():
+        where = page.get_by_role("textbox", name="Where")
+        where.fill(condition)
+        where.press("Enter")
+        expect(rows(page, "Changelog")).to_have_text([re.compile(word) for word in records])
+        expect(rows(page, "Table after event 3")).to_have_text(table)
+        page.wait_for_function("asked => new URLSearchParams(location.search).get('where') === asked", arg=condition)
+        wait_until_settled(page)
+    page.reload()
+    expect(page.get_by_role("textbox", name="Where")).to_have_value(condition)
+    expect(rows(page, "Changelog")).to_have_count(1)
+    expect(rows(page, "Table after event 3")).to_have_text(table)
 
 
 def test_a_replay_plays_its_events_without_a_server(open_page: OpenPage, tmp_path: Path) -> None:

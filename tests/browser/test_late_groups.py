@@ -1,4 +1,6 @@
-"""Which records are late: of vans in three cities, whose trips lie in a file each, those of Leipzig arrive late."""
+"""Which records are late: of vans in three cities, whose trips lie in a file each, those of Leipzig arrive late; and
+when, on the map of 20,000 clicks.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,12 @@ import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from playwright.sync_api import expect
 
+from engine.model.pipeline import Pipeline
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
@@ -19,6 +23,7 @@ from tests.ui import seeded_store
 
 RUN_TIMEOUT_MS = 180_000
 # In name order, so that the records of Leipzig come after later ones of Berlin.
+CLICKS = 20_000
 CITIES = {"1-berlin": "car", "2-halle": "car", "3-leipzig": "van"}
 
 
@@ -29,9 +34,25 @@ def write_trips(folder: Path) -> None:
         (folder / f"{city}.csv").write_text("\n".join(["kind,trip,started", *lines, ""]), encoding="utf-8")
 
 
+def many_clicks(folder: Path) -> Pipeline:
+    """A click per second. Every 50th is late, by three minutes in the first half and by three hours in the second."""
+    late_s = (180, 3 * 3600)
+    times = [n - (late_s[n * 2 // CLICKS] if n % 50 == 49 else n % 7) for n in range(CLICKS)]
+    lines = [f"{n},{seeded_store.BASE + time * 1000}" for n, time in enumerate(times)]
+    (folder / "clicks.csv").write_text("\n".join(["id,ts", *lines, ""]), encoding="utf-8")
+    types = {"id": "bigint", "ts": "bigint"}
+    timed = {"types": types, "event_time": "ts", "watermark_delay_ms": 10_000}
+    return pipeline_of(
+        "clicks -> per_minute -> out",
+        clicks=("csv", {"path": str(folder / "clicks.csv"), **timed}),
+        per_minute=("window_aggregate", {"kind": "tumble", "size_ms": 60_000, "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+
+
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """The app with run 1, of the three files."""
+    """The app with run 1, of the three files, and run 2, of many clicks."""
     folder = tmp_path_factory.mktemp("app")
     (folder / "trips").mkdir()
     write_trips(folder / "trips")
@@ -43,6 +64,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     )
     with Store.open(folder / "studio.duckdb") as store:
         run_locally(store, folder, pipeline)
+        run_locally(store, folder, many_clicks(folder))
     with running_app(folder, "local[2]") as running:
         yield running
 
@@ -52,7 +74,7 @@ def test_late_records_are_grouped_by_file_and_a_group_leads_to_its_records(open_
     expect(page.get_by_text("records have kind = van; of all")).to_be_visible()
     page.get_by_role("button", name="Group by file, too").click()
     expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
-    page = open_page("event-time?run=2&part=Which+ones%3F")
+    page = open_page("event-time?run=3&part=Which+ones%3F")
     of_file = rows(page, "Which records are late").filter(has_text="3-leipzig.csv").first
     expect(of_file).to_contain_text("100.0%")
     of_file.click()
@@ -76,3 +98,33 @@ def test_late_records_are_grouped_by_file_and_a_group_leads_to_its_records(open_
     assert all(int(row["late_pushed_by_event"]) < int(row["late_event"]) for row in found)
     page.get_by_role("button", name="All late records").click()
     expect(page).not_to_have_url(re.compile("group="))
+
+
+# Of the heat map: its rows as the axis names them, each with how many different numbers its cells have in either half.
+CELLS: Final = """() => {
+    const [chart] = document.querySelectorAll('.js-plotly-plot')
+    const map = chart._fullData.find(each => each.type === 'heatmap')
+    const names = chart._fullLayout.yaxis.ticktext
+    return Array.from(map.z, (row, at) => {
+        const cells = Array.from(row), half = cells.length / 2
+        const seen = part => new Set(part.filter(each => Number.isFinite(each))).size
+        return [names[at], seen(cells.slice(0, half)), seen(cells.slice(half))]
+    })
+}"""
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_a_map_of_many_records_tells_how_late_they_were_and_when(open_page: OpenPage, color_scheme: str) -> None:
+    page = open_page("event-time?run=2", color_scheme=color_scheme)
+    chart = page.locator(".js-plotly-plot").first
+    expect(chart.locator(".heatmaplayer image, .heatmaplayer .hm").first).to_be_attached()
+    legend = chart.locator(".legendtext")
+    expect(legend).to_have_text(["dropped"])
+    seen = {name: (first, second) for name, first, second in page.evaluate(CELLS)}
+    behind = {name: halves for name, halves in seen.items() if name.endswith("behind")}
+    ahead = {name: halves for name, halves in seen.items() if name.endswith("ahead")}
+    # No diagonal: what is in time stays in its rows over the whole run, late records are where they were late.
+    assert any(min(halves) >= 1 for halves in ahead.values())
+    assert [halves[0] > 0 for name, halves in behind.items() if "min" in name].count(True) == 1
+    assert [halves[1] > 0 for name, halves in behind.items() if " h" in name].count(True) == 1
+    assert sum(sum(halves) > 0 for halves in seen.values()) >= 3

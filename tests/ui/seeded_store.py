@@ -4,6 +4,7 @@ example      the shipped example of the word frequency
 word_count   words -> inner -> outer -> out; no event time; -U +U pairs and a cascade of four edges
 windows      clicks -> per_window -> out; watermark delay 5000; two of six records late, two rows rejected;
              with a delay of 12000 nothing is late
+alerted      the same windows as a live run that has ended, with an alert of its dropped records
 two_sources  orders and payments -> both; the combined watermark is held back by payments
 marked_up    notes -> out; one record whose text is HTML and Markdown
 future       clicks from a file -> per_window -> out; the time of record 8 is an hour ahead, and the 12 records after
@@ -19,10 +20,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from engine.contract.live import Begun
 from engine.contract.recorder import Held
 from engine.examples import examples
 from engine.model.pipeline import Arrival, Pipeline
 from storage import Store
+from storage.library.conditions import DROPPED_SHARE
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import computed, keep, run_locally
 
@@ -116,6 +119,25 @@ def example(store: Store, folder: Path, last: tuple[int, int] = (2, 1)) -> int:
 
 def windows(store: Store, folder: Path, delay: int = 5000) -> int:
     """The second trace of the window document: with a delay of 5000 records 5 and 6 are late; with 12000 none is."""
+    return run_locally(store, folder, windows_of_ten_seconds(delay))
+
+
+def alerted(store: Store, folder: Path) -> int:
+    """The windows as a live run that has ended, of which more records were dropped than its condition allows."""
+    pipeline = windows_of_ten_seconds(5000)
+    run_plan, epoch = computed(pipeline, folder)
+    run = store.runs.create(pipeline.name, pipeline.to_json(), engine="local[2]", live=Begun(str(folder)))
+    recorder = store.record(run.run_id)
+    recorder.begin(run_plan)
+    recorder.commit(epoch.write(folder / "alerted", run_plan.edges))
+    store.conditions.set(run.run_id, DROPPED_SHARE, 10)
+    store.conditions.look(run.run_id, BASE)
+    recorder.finish()
+    return run.run_id
+
+
+def windows_of_ten_seconds(delay: int) -> Pipeline:
+    """Two of the rows have no event time. delay: of the watermark, in ms."""
     times = [50_000, 54_000, 79_900, 120_000, 100_001, 109_000]
     clicks: list[list[object]] = [
         ["a" if n <= 4 else "b", str(n), BASE + time] for n, time in enumerate(times, start=1)
@@ -140,7 +162,7 @@ def windows(store: Store, folder: Path, delay: int = 5000) -> int:
         ),
         out=("sink", {"mode": "append"}),
     )
-    return run_locally(store, folder, pipeline.model_copy(update={"name": "windows of ten seconds"}))
+    return pipeline.model_copy(update={"name": "windows of ten seconds"})
 
 
 def two_sources(store: Store, folder: Path) -> int:
