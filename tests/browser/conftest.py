@@ -141,7 +141,7 @@ def open_page(tabs: Tabs, app: App, request: pytest.FixtureRequest) -> Iterator[
     errors: list[str] = []
 
     def note_error(error: Error) -> None:
-        errors.append(str(error))
+        errors.append(error.stack or str(error))
 
     def note_request(request: Request) -> None:
         if not _is_local(request.url, app.url):

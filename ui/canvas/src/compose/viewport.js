@@ -171,7 +171,8 @@ export function useViewport(flow, box, positions, placed, selected, isPresented)
     const ends = endsOf(latest.current, selected)
     let left = FORM_MS
     const look = () => {
-      const places = ends.map((id) => latest.current[id])
+      // A node that has just come has no place yet.
+      const places = ends.map((id) => latest.current[id]).filter(Boolean)
       const seen = area()
       if (!places.length || !seen) return
       if (!isFormOpen() && left > 0) {
