@@ -15,8 +15,9 @@ from engine.contract.problems import Problems
 from engine.contract.recorder import EpochOutput, ForwardingRecorder, Recorder, stretches
 from engine.expressions.analyzer import TypeRules
 from engine.model.changelog import SYMBOLS
+from engine.model.options import zone
 from engine.model.pipeline import Pipeline
-from engine.model.types import quote
+from engine.model.types import Array, Map, Row, Type, quote
 from engine.planner import Plan, plan
 from engine.reading.files.web import fetching
 from engine.runtime import run
@@ -26,6 +27,7 @@ from engine.spark.run_files import RunFiles, temporary_files, there
 from engine.spark.session import engine_of
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -101,6 +103,43 @@ class Finished:
                 *(F.col(quote(name)) for name in schema.names),
             )
         )
+
+    def show(self, node: str, rows: int = 1000) -> None:
+        """Print the output of a node, with instants as clocks of the pipeline's time zone show them.
+
+        The session's own zone is left alone: others may use the session at the same time.
+        """
+        from pyspark.sql import functions as F
+
+        frame, clocks = self.changelog(node), zone(self.plan.pipeline.options)
+        if clocks is not None:
+            frame = frame.select(
+                "seq",
+                "kind",
+                *(
+                    _local(F.col(quote(column.name)), column.type, clocks.name).alias(column.name)
+                    for column in self.plan.node(node).schema
+                ),
+            )
+        frame.show(rows, truncate=False)
+
+
+def _local(value: SparkColumn, type_: Type, clocks: str) -> SparkColumn:
+    """A value whose instants, shown in UTC, are the times of a zone's clocks."""
+    from pyspark.sql import functions as F
+
+    if not type_.has(lambda part: part.is_instant):
+        return value
+    match type_:
+        case Array(element=element):
+            return F.transform(value, lambda each: _local(each, element, clocks))
+        case Map(key=key, value=of_value):
+            keys = F.transform_keys(value, lambda each, _: _local(each, key, clocks))
+            return F.transform_values(keys, lambda _, each: _local(each, of_value, clocks))
+        case Row(fields=fields):
+            parts = [_local(value[name], part, clocks).alias(name) for name, part in fields]
+            return F.when(value.isNotNull(), F.struct(*parts))
+    return F.from_utc_timestamp(value, clocks)
 
 
 @contextmanager

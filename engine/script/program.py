@@ -7,7 +7,6 @@ from textwrap import indent
 from typing import Final
 
 from engine.contract.operator import Operator
-from engine.model.options import zone
 from engine.model.pipeline import Arrival, Edge, Node, Pipeline
 from engine.registry import configured
 from engine.script.views import plain_node
@@ -28,11 +27,8 @@ _MAIN: Final = """
 if __name__ == "__main__":
     spark = get_spark("local[*]")
     with finished(pipeline, spark, folder=Path(__file__).parent) as job:
-{shown}        for node in {ends}:
-            job.changelog(node).show(1000, truncate=False)
-"""
-_IN_ZONE: Final = """        # As clocks of the pipeline's zone show instants.
-        spark.conf.set("spark.sql.session.timeZone", {name!r})
+        for node in {ends}:
+            job.show(node)
 """
 _ALLOWED: Final = """
 # The code in Python that stands below runs with your rights.
@@ -63,10 +59,8 @@ def program_of(pipeline: Pipeline) -> str:
     imports = _IMPORTS.format(names=", ".join(names))
     if any(_has_code(node) for node in pipeline.nodes):
         imports = f"\nimport os{imports.rstrip()}\n{_ALLOWED}\n"
-    in_zone = zone(pipeline.options)
-    shown = "" if in_zone is None else _IN_ZONE.format(name=in_zone.name)
     head = f"{_QUOTES}{_HEAD.format(title=title)}{_QUOTES}\n{imports}"
-    return f"{head}pipeline = Pipeline(\n{body})\n\n{_MAIN.format(ends=ends, shown=shown)}"
+    return f"{head}pipeline = Pipeline(\n{body})\n\n{_MAIN.format(ends=ends)}"
 
 
 def _has_code(node: Node) -> bool:

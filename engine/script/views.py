@@ -265,9 +265,9 @@ def is_table(node: Node, ddl: TableDdl, emitter: Emitter) -> bool:
         source = typed(node.id, configured(node), (), emitter.analyzer, emitter.folder)
         if not isinstance(source, Source):
             return False
-        read_ = source.derive(node.id, emitter.folder)
+        read_ = source.read_schema(node.id, emitter.folder)
         schema = output_of(source, node.id, emitter.folder, emitter.analyzer).schema
-        made, _ = translated(source, [read_.schema], emitter.analyzer, node.id)
+        made, _ = translated(source, [read_], emitter.analyzer, node.id)
         assert isinstance(made, Source)
         first = statements(made.flink_sql(node.id, schema))[0]
     except (StudioError, ValueError):

@@ -151,7 +151,7 @@ def _source(node: Node, known: DerivedNode, draft: _Draft) -> None:
     source = known.operator
     assert isinstance(source, Source)
     made, unknown = translated(
-        source, [source.derive(node.id, draft.emitter.folder).schema], draft.emitter.analyzer, node.id
+        source, [source.read_schema(node.id, draft.emitter.folder)], draft.emitter.analyzer, node.id
     )
     assert isinstance(made, Source)
     _warn_of(node, unknown, draft)

@@ -54,7 +54,7 @@ def typed(node: str, operator: Configured, inputs: Sequence[Schema], analyzer: A
     @cache
     def columns() -> Schema:
         if isinstance(operator, Source):
-            return operator.derive(node, folder).schema
+            return operator.read_schema(node, folder)
         return seen(inputs)
 
     def spark(text: str, field: str, marks: Marks) -> str:

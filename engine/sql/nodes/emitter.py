@@ -252,10 +252,9 @@ class Emitter:
         return next(edge.source for edge in self.edges if edge.target == node)
 
     def narrowed(self, emitted: Emitted, columns: Sequence[str], at: Expr | None = None) -> Emitted:
-        """The same rows with only these columns: as in Flink, unused columns stay out of the state."""
-        names = [emitted.names[column] for column in columns if column in emitted.names]
-        names = list(dict.fromkeys(names))
+        """The same rows with only these columns, at least one: as in Flink, unused columns stay out of the state."""
         schema = self.schema(emitted)
+        names = [emitted.names[column] for column in columns if column in emitted.names] or [schema.names[0]]
         wanted = [column.name for column in schema if column.name in names]
         if len(wanted) == len(schema):
             return emitted

@@ -130,7 +130,7 @@ def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequen
     computed = {number: key for number, key in enumerate(keys) if plain(key) is None}
     if not computed:
         columns = [*used, *(name for key in keys if (name := plain(key)) is not None)]
-        narrow = emitter.narrowed(emitted, columns or list(emitted.names)[:1], at)
+        narrow = emitter.narrowed(emitted, columns, at)
         return Side(narrow, tuple(narrow.names[plain(key) or ""] for key in keys))
     kept = [name for name in emitted.names if name in used or any(plain(key) == name for key in keys)]
     items = {emitted.names[name]: quote(emitted.names[name]) for name in kept}

@@ -172,9 +172,10 @@ def test_what_flink_lacks_is_a_comment_and_a_warning(
 
 
 @pytest.mark.slow
-def test_a_program_runs_by_itself_and_shows_the_changelog(tmp_path: Path) -> None:
-    file = tmp_path / "job.py"
-    program = program_of(examples()["01-word-frequency"])
+def shown(pipeline: Pipeline, folder: Path) -> list[list[str]]:
+    """The rows that a pipeline's program prints."""
+    file = folder / "job.py"
+    program = program_of(pipeline)
     assert program.count('get_spark("local[*]")') == 1
     # On the server of the other tests, to save a JVM.
     file.write_text(program.replace("local[*]", "local[2]"), encoding="utf-8")
@@ -183,8 +184,11 @@ def test_a_program_runs_by_itself_and_shows_the_changelog(tmp_path: Path) -> Non
         [sys.executable, str(file)], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if "|" in line]
-    assert rows == [
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if "|" in line]
+
+
+def test_a_program_runs_by_itself_and_shows_the_changelog(tmp_path: Path) -> None:
+    assert shown(examples()["01-word-frequency"], tmp_path) == [
         ["seq", "kind", "cnt", "freq"],
         ["1", "+I", "1", "1"],
         ["2", "-U", "1", "1"],
@@ -193,6 +197,31 @@ def test_a_program_runs_by_itself_and_shows_the_changelog(tmp_path: Path) -> Non
         ["3", "+U", "1", "1"],
         ["3", "+I", "2", "1"],
     ]
+
+
+def test_a_program_shows_and_casts_instants_in_the_zone_of_its_pipeline(tmp_path: Path, spark: SparkSession) -> None:
+    script = """
+        SET 'table.local-time-zone' = 'Asia/Tokyo';
+        CREATE TABLE t (ms BIGINT) WITH ('connector' = 'filesystem', 'path' = 'nowhere', 'format' = 'json');
+        INSERT INTO t VALUES (0), (1717243200000);
+        SELECT ltz, CAST(ltz AS STRING) AS text, ARRAY[ltz] AS listed, MAP[ltz, ms] AS mapped, ROW(ms, ltz) AS both
+        FROM (SELECT ms, TO_TIMESTAMP_LTZ(ms, 3) AS ltz FROM t);
+    """
+    morning, evening = "1970-01-01 09:00:00", "2024-06-01 21:00:00"
+    assert shown(read(script, spark).pipeline, tmp_path) == [
+        ["seq", "kind", "ltz", "text", "listed", "mapped", "both"],
+        ["1", "+I", morning, f"{morning}.000", f"[{morning}]", f"{{{morning} -> 0}}", f"{{0, {morning}}}"],
+        [
+            "2",
+            "+I",
+            evening,
+            f"{evening}.000",
+            f"[{evening}]",
+            f"{{{evening} -> 1717243200000}}",
+            f"{{1717243200000, {evening}}}",
+        ],
+    ]
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
 
 
 def test_a_source_with_a_spelling_of_spark_s_is_exported_as_flink_writes_it_or_kept_beside_its_text(
