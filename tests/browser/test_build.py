@@ -21,6 +21,7 @@ from tests.browser.canvas_page import (
     node,
     open_example,
     run_button,
+    studio,
     tab,
     type_into,
 )
@@ -273,6 +274,11 @@ def test_the_builder_fits_a_small_screen_in_both_themes(open_page: OpenPage, col
     page = open_page(color_scheme=color_scheme)
     open_example(page, "Deduplication, every way")
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 1280
+    # The canvas is the page.
+    canvas = studio(page).bounding_box()
+    assert canvas is not None
+    assert canvas["width"] >= 1000
+    assert canvas["height"] >= 640
     color = node(page, "clicks").locator(".name").evaluate("each => getComputedStyle(each).color")
     brightness = sum(int(part) for part in re.findall(r"\d+", color)[:3])
     assert (brightness < 3 * 128) == (color_scheme == "light")

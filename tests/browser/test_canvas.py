@@ -221,6 +221,38 @@ def test_nodes_are_grouped_folded_named_opened_and_taken_apart(open_page: OpenPa
     assert ids(page) == ["sink"]
 
 
+def test_a_group_goes_into_another_and_both_open_again(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "chain12")
+
+    def grouped(one: str, other: str, name: str) -> None:
+        pick(page, one)
+        page.keyboard.down("Shift")
+        node(page, other).click()
+        page.keyboard.up("Shift")
+        keys(page, "Control+g")
+        title = page.get_by_role("textbox", name="Name of the group")
+        title.fill(name)
+        title.press("Enter")
+        page.get_by_role("button", name=f"Fold the group {name}").click()
+        settled(page)
+
+    grouped("words", "counts", "inner")
+    assert ids(page) == ["group:inner", "sink"]
+    grouped("group:inner", "sink", "outer")
+    assert ids(page) == ["group:outer"]
+    page.reload()
+    settled(page)
+    assert ids(page) == ["group:outer"]
+    node(page, "group:outer").dblclick()
+    settled(page)
+    assert ids(page) == ["group:inner", "sink"]
+    assert edges(page) == ["counts>sink:in"]
+    node(page, "group:inner").dblclick()
+    settled(page)
+    assert ids(page) == ["counts", "sink", "words"]
+    expect(page.get_by_role("button", name=re.compile("^group (inner, 2|outer, 3) nodes"))).to_have_count(2)
+
+
 def test_undo_and_redo_reach_everything_and_never_corrupt(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain2")
     before = ids(page), edges(page)
