@@ -130,7 +130,8 @@ export function edited(area, typing) {
       EditorView.domEventHandlers({
         focus: () => void (isTyping = true),
         scroll: (_, view) => {
-          if (!field?.stays || !view.dom.isConnected) return
+          // What is drawn anew, or is hidden, begins at the top by itself.
+          if (!field?.stays || !isPlaced || !view.dom.offsetHeight) return
           firstSeen.set(field.stays, view.lineBlockAtHeight(view.scrollDOM.scrollTop).from)
         },
         blur: () => {
@@ -208,6 +209,7 @@ export function edited(area, typing) {
       const marks = JSON.stringify(places)
       if (area.value !== view.state.doc.toString()) {
         view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: area.value } })
+        isPlaced = false
       } else if (facts === shown && marks === marked) return
       field = next
       marked = marks
