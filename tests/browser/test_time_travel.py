@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -93,6 +94,47 @@ def test_a_table_and_a_chart_are_pictures_for_slides(open_page: OpenPage, tmp_pa
     tree = ElementTree.parse(tmp_path / "table.svg")
     texts = [each.text for each in tree.iter("{http://www.w3.org/2000/svg}text")]
     assert sorted(filter(None, texts)) == ["1", "1", "1", "2", "cnt", "freq"]
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_a_cascade_and_a_timeline_are_pictures_in_both_themes(
+    open_page: OpenPage, tmp_path: Path, color_scheme: str
+) -> None:
+    background = THEMES["dark" if color_scheme == "dark" else "light"]["background"]
+    for address, shown, saver in (
+        ("retractions?run=1&event=3", "[aria-label='What event 3 did']", "Picture of this table"),
+        ("event-time?run=2", ".js-plotly-plot", "As a picture"),
+    ):
+        page = open_page(address, color_scheme=color_scheme)
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.evaluate("navigator.clipboard.writeText('')")
+        part = page.locator(shown).first
+        expect(part).to_be_visible()
+        wait_until_settled(page)
+        camera = page.get_by_role("button", name=saver).or_(part.locator(f"[data-title^='{saver}']")).first
+        # As a person does: once more, if the page did not yet listen to the mouse.
+        for _ in range(5):
+            page.mouse.move(640, 1)
+            part.hover()
+            with suppress(AssertionError):
+                expect(camera).to_be_visible(timeout=5_000)
+                break
+        page.keyboard.press("i")
+        expect(page.get_by_text("Copied as a picture")).to_be_visible()
+        assert copied_picture(page).startswith(b"\x89PNG")
+        part.hover()
+        camera.click()
+        with page.expect_download() as saved:
+            page.get_by_role("menuitem", name="Save as SVG").click()
+        saved.value.save_as(tmp_path / "part.svg")
+        text = (tmp_path / "part.svg").read_text(encoding="utf-8")
+        assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+        assert background in text or rgb(background) in text
+
+
+def rgb(color: str) -> str:
+    """A colour like `#ffffff` as browsers write it in styles."""
+    return f"rgb({', '.join(str(int(color[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
 def copied_picture(page: Page) -> bytes:
