@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.model.pipeline import Arrival
 from storage import Store
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import no_spark, run_locally
@@ -83,6 +84,24 @@ def test_the_file_lists_what_the_missed_window_emitted_and_what_that_caused(
     for title, count in (("Came out", "1"), ("In time, would have come out", "2")):
         # The longer delay would also keep event 5, in another window.
         assert [row[:1] + row[-1:] for row in rows_of(app, f"late-file-0-{title}")] == [["+I", count]]
+
+
+@pytest.mark.parametrize("mode", ["by_column", "one_after_the_other"])
+def test_without_a_late_record_it_says_whether_the_order_of_arrival_allows_one(
+    mode: str, store: Store, tmp_path: Path, open_view: OpenView
+) -> None:
+    given = {"rows": [["a", 30_000], ["b", 2_000]], "event_time": "ts", "watermark_delay_ms": 60_000}
+    pipeline = pipeline_of(
+        "clicks -> per_window -> out",
+        clicks=rows("key string, ts bigint", **given, arrival_column="ts"),
+        per_window=("window_aggregate", {**WINDOWS["tumble"], "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "changelog"}),
+    )
+    pipeline = pipeline.model_copy(update={"arrival": Arrival.model_validate({"mode": mode})})
+    app = open_view("event_time", run=run_locally(store, tmp_path, pipeline))
+    assert any(each.value == "None of 2 records was late for any operator." for each in app.success)
+    told = [each for each in app.caption if "where none can be late" in each.value]
+    assert len(told) == (mode == "by_column")
 
 
 def test_without_a_late_event_it_says_how_to_open_a_file(seeded: dict[str, int], open_view: OpenView) -> None:

@@ -16,8 +16,8 @@ from ui.builder.checking import checked
 from ui.builder.editing import descendants, operator_class, set_arrival, set_parameter
 
 SENTENCE = (
-    "the records of all sources now arrive by their event times, since {node} sees several of them. Under Pipeline you "
-    "can choose another order."
+    "the records of all sources now arrive by their event times, since {node} sees several of them: none is late. To "
+    "see which are late in the order of their files, choose 'in turn' under Pipeline."
 )
 
 

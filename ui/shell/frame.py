@@ -102,9 +102,9 @@ WORKBENCH: Final = """
 }
 .st-key-workbench > * { min-width: 0; min-height: 0; align-self: stretch; justify-self: stretch; }
 .st-key-workbench > :has(> .st-key-bench-bar) { grid-area: bar; }
-/* Over the canvas, so that nothing moves when a note comes or goes. */
-.st-key-workbench > :has(> .st-key-bench-notes) { grid-area: canvas; place-self: end center; z-index: 6;
-  width: auto; max-width: 70%; margin-bottom: 1.6rem; }
+/* Over the canvas, so that nothing moves when a note comes or goes; beside the form. */
+.st-key-workbench > :has(> .st-key-bench-notes) { grid-area: 2 / 1 / 3 / 2; place-self: end center; z-index: 6;
+  width: auto; max-width: min(90%, 56rem); margin-bottom: 1.6rem; }
 .st-key-workbench > :has(> .st-key-bench-canvas) { grid-area: canvas; }
 /* The form lies over the canvas, and beside the drawer. */
 .st-key-workbench > :has(> .st-key-bench-panel) { grid-area: 2 / 2 / 4 / 3; z-index: 7; background: var(--paper);

@@ -18,7 +18,7 @@ from ui.components.event_time.event_time_chart import event_time_chart, shows_wi
 from ui.components.event_time.late_file import LATE_FILE, late_file
 from ui.components.event_time.late_groups import late_groups
 from ui.components.event_time.late_link import LATE, is_late, open_late_file
-from ui.components.event_time.late_records import late_records, late_summary, rejected_rows, rejected_summary
+from ui.components.event_time.late_records import late_records, late_summary, none_late, rejected_rows, rejected_summary
 from ui.components.event_time.late_table import outcome_of, window_of
 from ui.components.event_time.lead_chart import lead_chart
 from ui.components.event_time.lead_map_chart import lead_map_chart
@@ -28,7 +28,6 @@ from ui.components.event_time.time_tables import arrival_table, operator_table, 
 from ui.components.grid import grid
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import nothing_yet, opened_run
-from ui.components.runs.so_far import all_clear
 from ui.components.shell.page_part import page_part
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
@@ -306,7 +305,7 @@ def _parts(run: Run, timeline: Timeline, totals: LateTotals) -> None:
 
 def _late(run: Run, totals: LateTotals) -> None:
     if not totals.late:
-        all_clear(f"None of {words.count(totals.records, 'record')} was late for any operator", run)
+        none_late(f"None of {words.count(totals.records, 'record')} was late for any operator", run)
         return
     late_file(run, state.event)
     late_records(run, totals.last_seq, height=380)

@@ -21,9 +21,14 @@ from ui.components.builder.script_notes import script_notes
 from ui.components.builder.sql_tab import sql_tab
 from ui.components.builder.stand_ins import tables_elsewhere
 from ui.components.changelog.table_as_of import table_as_of
-from ui.components.event_time.late_records import late_records, late_summary, rejected_rows, rejected_summary
+from ui.components.event_time.late_records import (
+    late_records,
+    late_summary,
+    none_late,
+    rejected_rows,
+    rejected_summary,
+)
 from ui.components.grip import drawer_grip
-from ui.components.runs.so_far import all_clear
 from ui.components.time_travel.event_player import event_player
 from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
@@ -184,7 +189,7 @@ def _late(shown: Overlay | None) -> None:
         st.caption("The first late records and rejected rows appear when the first epoch is complete.")
         return
     if not totals.late and not totals.rejected:
-        all_clear("No record was late, and no row was rejected", run)
+        none_late("No record was late, and no row was rejected", run)
         return
     late_summary(run, totals)
     if totals.late:

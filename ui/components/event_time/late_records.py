@@ -13,6 +13,7 @@ from ui.components.event_time.late_sentences import late_sentence, lines_sentenc
 from ui.components.event_time.late_table import late_table, rejected_table
 from ui.components.runs.so_far import all_clear, so_far
 from ui.components.shell.sorted_page import PAGE, offset_of, order_of, sorted_page
+from ui.runs.operator_lines import pipeline_of
 from ui.shell import words, workspace
 from ui.shell.state import state
 
@@ -53,11 +54,26 @@ def _only(run: Run, group: LateGroup) -> None:
 def late_summary(run: Run, totals: LateTotals) -> None:
     """Draw how many records were late, what became of them, and how long the list of them is."""
     if not totals.late:
-        all_clear("No record was late for any operator", run)
+        none_late("No record was late for any operator", run)
         return
     st.markdown(late_sentence(run, totals, workspace.store().late.summary(run.run_id, totals.last_seq)))
     if lines := lines_sentence(totals):
         st.caption(lines)
+
+
+def none_late(sentence: str, run: Run) -> None:
+    """Draw that no record was late, and why, if the order of arrival allows none."""
+    all_clear(sentence, run)
+    pipeline = pipeline_of(run)
+    given = [node.parameters for node in pipeline.nodes if node.parameters.get("arrival_column")]
+    is_by_time = pipeline.arrival.mode == "by_column" and all(
+        each["arrival_column"] == each.get("event_time") for each in given
+    )
+    if is_by_time:
+        st.caption(
+            "The records arrived in the order of their event times, where none can be late. Choose another order of "
+            "arrival under *Pipeline* to see which come late in the order of their files."
+        )
 
 
 def rejected_summary(run: Run, totals: LateTotals) -> None:
