@@ -67,6 +67,11 @@ def make_folder(folder: Path) -> None:
     except FileNotFoundError:
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
+    except FileExistsError:
+        # It was there, and is being removed; a file of this name stays an error.
+        if folder.exists():
+            raise
+        make_folder(folder)
 
 
 def _remove(folder: Path) -> None:

@@ -102,9 +102,9 @@ def test_a_run_that_was_killed_with_the_app_is_marked(open_page: OpenPage) -> No
 
 def test_a_click_in_the_list_opens_a_run_and_the_url_says_so(open_page: OpenPage) -> None:
     page = open_page("run?run=4")
-    rows(page, "All runs").filter(has_text="windows of ten seconds").click()
+    rows(page, "All runs").filter(has_text="windows of ten seconds").last.click()
     expect(page.get_by_role("heading", name="windows of ten seconds")).to_be_visible()
-    expect(page).to_have_url(re.compile("run=2"))
+    expect(page).to_have_url(re.compile(r"run=2\b"))
 
 
 def test_an_event_is_picked_in_the_list_with_mouse_and_keyboard(open_page: OpenPage) -> None:
