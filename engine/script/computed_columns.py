@@ -14,11 +14,7 @@ from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr, ref
 from engine.sql.flink_text import flink_text
 from engine.sql.functions.expressions import Writer
-
-
-def proctimes(ddl: TableDdl) -> tuple[str, ...]:
-    """The columns of processing time."""
-    return tuple(column.name for column in ddl.computed if _is_proctime(column.value))
+from engine.sql.nodes.processing_time import is_proctime
 
 
 class ComputedValue(NamedTuple):
@@ -36,7 +32,7 @@ def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Sc
     known: dict[str, Expr] = {}
     made: list[ComputedValue] = []
     for column in ddl.computed:
-        if _is_proctime(column.value):
+        if is_proctime(column.value):
             continue
         value = column.value.copy().transform(lambda node: inlined(node, known), copy=False)
         for mentioned in value.find_all(exp.Column):
@@ -57,7 +53,3 @@ def inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
     for field in fields:
         value = exp.Dot(this=value, expression=field.copy())
     return value
-
-
-def _is_proctime(value: Expr) -> bool:
-    return isinstance(value, exp.Anonymous) and value.name.upper() == "PROCTIME"

@@ -34,7 +34,7 @@ from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNME
 from engine.reading.recorded import is_recording
 from engine.registry import configured
 from engine.script.avro_tables import avro_options
-from engine.script.computed_columns import computed_columns, proctimes
+from engine.script.computed_columns import computed_columns
 from engine.script.datagen_tables import generated
 from engine.script.faker_tables import CONNECTOR as FAKER
 from engine.script.faker_tables import faked
@@ -45,7 +45,7 @@ from engine.script.jdbc_tables import jdbc_table
 from engine.script.kafka_tables import TOPICS, topics, with_casts
 from engine.script.known_options import require_known_options
 from engine.script.postgres_tables import CONNECTOR, changes, with_constants
-from engine.script.recorded_clock import START_MS
+from engine.script.recorded_clock import START_MS, proctimes_of
 from engine.script.sink_tables import target_of
 from engine.script.tables import NOT_READ, TableDdl
 from engine.sources.recording import Recording
@@ -196,7 +196,7 @@ def source_table(
     if kind_column is not None:
         parameters |= {"changelog": True} if operator == "rows" else {"kind_column": kind_column}
     parameters |= waiting
-    proctime = proctimes(ddl)
+    proctime = proctimes_of(ddl)
     schema = Schema((*ddl.columns, *(Column(column.name, column.type) for column in metadata)))
     computed = computed_columns(ddl, node_id, analyzer, schema)
     if computed:

@@ -24,10 +24,11 @@ from engine.model.types import (
     Type,
     quote,
 )
-from engine.script.computed_columns import computed_columns, proctimes
+from engine.script.computed_columns import computed_columns
 from engine.script.connectors import sink_parameters
 from engine.script.node_ids import node_id
 from engine.script.parts import Insert, Parts
+from engine.script.recorded_clock import proctimes_of
 from engine.script.tables import TableDdl
 from engine.script.views import called
 from engine.sql import exactly
@@ -120,7 +121,7 @@ class Jobs:
         self._check_watermark(ddl, schema, inserts[0])
         made = next(one for one in self.emitter.nodes if one.id == node)
         columns = tuple(column for column in ddl.order if column in schema)
-        return Table(made, columns, proctimes(ddl), rows_in(schema))
+        return Table(made, columns, proctimes_of(ddl), rows_in(schema))
 
     def _declared(self, below: str, ddl: TableDdl, insert: Insert) -> str:
         """The rows with the table's computed columns; without the query's event time, if the table declares none."""

@@ -102,9 +102,9 @@ def in_words(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def proctimes_of(table: TableDdl) -> list[str]:
+def proctimes_of(table: TableDdl) -> tuple[str, ...]:
     """The columns that are PROCTIME()."""
-    return [column.name for column in table.computed if is_proctime(column.value)]
+    return tuple(column.name for column in table.computed if is_proctime(column.value))
 
 
 def with_rowtime(table: TableDdl, name: str = ROWTIME) -> TableDdl:
@@ -126,7 +126,7 @@ def with_clock(table: TableDdl, arrival: Arrival | None, ms: int, *, for_windows
     """
     times = proctimes_of(table)
     if for_windows and not times:
-        times = [free_name("clock", table.order)]
+        times = (free_name("clock", table.order),)
         table = replace(with_rowtime(table, times[0]), hidden=(*table.hidden, *times))
     name = times[0] if times else free_name("clock", table.order)
     mark, now = table.watermark, instant(ms)

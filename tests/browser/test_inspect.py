@@ -18,6 +18,7 @@ from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.browser.lasting import LASTING
+from tests.browser.replays import offline
 from tests.ui import seeded_store
 
 RUN_TIMEOUT_MS = 180_000
@@ -279,13 +280,8 @@ WITHOUT_DATA: Final = "document.documentElement.outerHTML.length - document.getE
 def test_a_replay_steps_from_window_to_window_and_is_small_beside_its_data(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page("time-travel?run=2&event=1")
     page.get_by_role("button", name="Export").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="A replay as HTML").click()
-    file = tmp_path / "replay.html"
-    download.value.save_as(file)
-    assert page.context.browser is not None
-    replay = page.context.browser.new_context(offline=True).new_page()
-    replay.goto(file.as_uri())
+    replay, address = offline(page, "A replay as HTML", tmp_path)
+    replay.goto(address)
     for event in (3, 4):
         replay.keyboard.press("w")
         expect(replay.locator("#now")).to_have_text(re.compile(f"^event {event} of"))
@@ -327,17 +323,11 @@ def test_conditions_filter_the_changelog_and_the_table_beside_it_and_stand_in_th
 def test_a_replay_plays_its_events_without_a_server(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page("time-travel?run=1&event=3&story=01-word-frequency.1")
     page.get_by_role("button", name="Export").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="A replay as HTML").click()
-    file = tmp_path / "replay.html"
-    download.value.save_as(file)
-    assert page.context.browser is not None
-    offline = page.context.browser.new_context(offline=True, viewport={"width": 390, "height": 844})
-    replay = offline.new_page()
+    replay, address = offline(page, "A replay as HTML", tmp_path, viewport={"width": 390, "height": 844})
     wrong: list[str] = []
     replay.on("console", lambda message: wrong.append(message.text))
     replay.on("pageerror", lambda error: wrong.append(str(error)))
-    replay.goto(file.as_uri())
+    replay.goto(address)
     expect(replay.locator("#now")).to_have_text("before the first event")
     for _ in range(3):
         replay.keyboard.press("n")
@@ -365,7 +355,7 @@ def test_a_replay_plays_its_events_without_a_server(open_page: OpenPage, tmp_pat
         expect(replay.locator("#step")).to_have_text(f"step {at} of 6")
     overflow = "document.documentElement.scrollWidth - innerWidth"
     assert (replay.evaluate(overflow), wrong) == (0, [])
-    offline.close()
+    replay.context.close()
 
 
 def test_other_ttls_are_tried_on_the_records_of_a_run(open_page: OpenPage) -> None:

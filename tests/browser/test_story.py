@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
+from tests.browser.replays import offline
 from tests.ui import seeded_store
 
 
@@ -80,13 +81,8 @@ def test_a_story_of_three_steps_is_written_reordered_presented_and_taken_along(
     expect(story.get_by_text("<b>Two</b> words, for $5 and $6.")).to_be_visible()
     expect(page).to_have_url(re.compile("time-travel.*event=2"))
 
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Replay").click()
-    file = tmp_path / "replay.html"
-    download.value.save_as(file)
-    assert page.context.browser is not None
-    replay = page.context.browser.new_context(offline=True).new_page()
-    replay.goto(file.as_uri())
+    replay, address = offline(page, "Replay", tmp_path)
+    replay.goto(address)
     expect(replay.locator("#step")).to_have_text("step 1 of 3")
     replay.get_by_role("button", name="Next step").click()
     expect(replay.locator(".told:visible strong")).to_have_text("first")

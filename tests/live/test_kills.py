@@ -28,36 +28,30 @@ def test_a_process_that_is_killed_again_and_again_loses_nothing_and_says_nothing
     assert killing.differences() == []
 
 
-def test_what_a_run_writes_is_there_once_after_kills(spark: SparkSession, tmp_path: Path) -> None:
-    killing = Killing(tmp_path, seed=5, engine="local[2]", on_spark=False, target=ParquetFolders())
+def kill_three_times(killing: Killing, most_s: float) -> None:
+    """End a run three times within this long after an epoch: what it writes to its target is there once."""
     for _ in range(3):
-        killing.kill(killing.chance.uniform(0.05, 1.5), after_epoch=True)
+        killing.kill(killing.chance.uniform(0.05, most_s), after_epoch=True)
     killing.end()
     assert killing.epochs > 3
     assert killing.differences() == []
     assert killing.leftovers() == []
 
 
+def test_what_a_run_writes_is_there_once_after_kills(spark: SparkSession, tmp_path: Path) -> None:
+    kill_three_times(Killing(tmp_path, seed=5, engine="local[2]", on_spark=False, target=ParquetFolders()), 1.5)
+
+
 def test_what_a_run_writes_to_a_table_is_there_once_after_kills(spark: SparkSession, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory() as place, server(Path(place)) as running:
-        killing = Killing(tmp_path, seed=6, engine="local[2]", on_spark=False, target=PostgresTables(running))
-        for _ in range(3):
-            killing.kill(killing.chance.uniform(0.05, 1.0), after_epoch=True)
-        killing.end()
-        assert killing.epochs > 3
-        assert killing.differences() == []
-        assert killing.leftovers() == []
+        target = PostgresTables(running)
+        kill_three_times(Killing(tmp_path, seed=6, engine="local[2]", on_spark=False, target=target), 1.0)
 
 
 def test_what_a_run_writes_to_topics_is_there_once_after_kills(spark: SparkSession, tmp_path: Path) -> None:
     with broker("best") as brokers:
-        killing = Killing(tmp_path, seed=4, engine="local[2]", on_spark=False, target=KafkaTopics(brokers.servers))
-        for _ in range(3):
-            killing.kill(killing.chance.uniform(0.05, 1.0), after_epoch=True)
-        killing.end()
-        assert killing.epochs > 3
-        assert killing.differences() == []
-        assert killing.leftovers() == []
+        target = KafkaTopics(brokers.servers)
+        kill_three_times(Killing(tmp_path, seed=4, engine="local[2]", on_spark=False, target=target), 1.0)
 
 
 def test_what_was_posted_and_what_came_from_a_topic_is_there_once_after_kills(
