@@ -135,6 +135,14 @@ def settled(page: Page) -> None:
     page.wait_for_function(STANDS_STILL, polling=120)
 
 
+def choose(page: Page, label: str, option: str) -> None:
+    """Choose from a list: one that opens while its form is drawn is closed again."""
+    at_rest(page)
+    page.get_by_role("combobox", name=label, exact=True).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settled(page)
+
+
 def at_rest(page: Page) -> None:
     """Wait until no background result is pending: a result draws a form again, and closes an open list."""
     # The texts below may appear only at the end of a script run.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.canvas_page import at_rest, box, drag, ids, middle, node, palette_entry, run, settled, tab, type_into
+from tests.browser.canvas_page import box, choose, drag, ids, middle, node, palette_entry, run, settled, tab, type_into
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.browser.test_build import app
 
@@ -26,13 +26,6 @@ def orders() -> str:
         time = f"2025-03-14T17:{at * 20 // 60:02}:{at * 20 % 60:02}"
         lines.append(f"{at},{'tea time' if at == 90 else time},{PLACES[at % 4]},{at % 7 + 0.5}")
     return "\n".join(lines) + "\n"
-
-
-def choose(page: Page, label: str, option: str) -> None:
-    at_rest(page)
-    page.get_by_role("combobox", name=label, exact=True).click()
-    page.get_by_role("option", name=option, exact=True).click()
-    settled(page)
 
 
 def put_before_the_sink(page: Page, operator: str) -> None:

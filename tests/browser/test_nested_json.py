@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from engine.registry import operators
 from tests.browser.canvas_page import app as app
-from tests.browser.canvas_page import at_rest, keys, node, open_draft, run, settled
+from tests.browser.canvas_page import choose, keys, node, open_draft, run
 from tests.browser.conftest import OpenPage, rows
 
 CITIES = ("Bonn", "Ulm", "Bonn", "Kiel")
@@ -41,13 +41,6 @@ def orders() -> str:
         placed = f"2025-03-14T17:{seconds // 60 % 60:02}:{seconds % 60:02}"
         lines.append({"id": at, "customer": customer, "meta": {"placed": placed}, "lines": [{"sku": "a", "qty": at}]})
     return "".join(f"{json.dumps(line)}\n" for line in lines)
-
-
-def choose(page: Page, label: str, option: str) -> None:
-    at_rest(page)
-    page.get_by_role("combobox", name=label, exact=True).click()
-    page.get_by_role("option", name=option, exact=True).click()
-    settled(page)
 
 
 @pytest.mark.slow

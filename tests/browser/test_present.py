@@ -133,6 +133,18 @@ def test_player_and_story_are_lines_that_a_key_hides(open_page: OpenPage) -> Non
     expect(page.get_by_role("link", name="Changelog")).to_be_visible()
 
 
+def test_keys_go_on_from_what_is_shown_before_the_page_is_drawn_again(open_page: OpenPage) -> None:
+    page = presented(open_page, "time-travel?run=4&event=5&story=08-top-3.3")
+    # The address changes as soon as a key is heard, the buttons at the end of the page.
+    for key, shown in (
+        *(("h", "present=bare"), ("h", "present=on"), ("h", "present=bare"), ("h", "present=on")),
+        *(("n", "event=6"), ("n", "event=7"), ("p", "event=6"), ("p", "event=5")),
+        *(("PageDown", "08-top-3.4"), ("PageDown", "08-top-3.5"), ("PageUp", "08-top-3.4"), ("PageUp", "08-top-3.3")),
+    ):
+        page.keyboard.press(key)
+        expect(page).to_have_url(re.compile(re.escape(shown)))
+
+
 def test_one_thing_at_a_time(open_page: OpenPage) -> None:
     page = presented(open_page, "time-travel?run=4&event=5")
     expect(rows(page, "Table after event 5")).to_have_count(0)

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import held, open_example, tab
+from tests.browser.canvas_page import choose, held, open_example, tab
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.ui import seeded_store
 
@@ -37,8 +37,7 @@ def test_the_clock_of_a_ttl_is_chosen_written_in_sql_and_undone(page: Page) -> N
     page.get_by_role("button", name="Pipeline", exact=True).click()
     clock = page.get_by_role("combobox", name="Clock of the state TTL")
     expect(clock).to_have_value(re.compile("^AUTO"))
-    clock.click()
-    page.get_by_role("option", name="NONE · nothing expires").click()
+    choose(page, "Clock of the state TTL", "NONE · nothing expires")
     expect(clock).to_have_value(re.compile("^NONE"))
     tab(page, "SQL")
     script = held(page, "Flink SQL")

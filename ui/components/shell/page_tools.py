@@ -36,6 +36,12 @@ def _present(how: str | None) -> None:
     state.update(present=how)
 
 
+@guarded
+def _hide_or_show() -> None:
+    # By the address: a second press may come before the button is drawn again.
+    state.update(present="on" if state.is_bare else "bare")
+
+
 def _about() -> str:
     """The run (and event) that the page shows, for the exported file."""
     parts = []
@@ -72,8 +78,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
                 key="present-bare",
                 shortcut="H",
                 help="Story, player and choices. Their keys still work.",
-                on_click=_present,
-                args=("on" if state.is_bare else "bare",),
+                on_click=_hide_or_show,
             )
             st.button(
                 "Leave presentation",

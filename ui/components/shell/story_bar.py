@@ -91,8 +91,11 @@ def tell(name: str) -> None:
 
 
 @guarded
-def _to(at: int) -> None:
-    to_step(at)
+def _step(by: int) -> None:
+    """Go on from the step in the address: a second press may come before the buttons are drawn again."""
+    opened = open_story()
+    if opened is not None and opened.story.steps:
+        to_step(max(0, min(opened.at + by, len(opened.story.steps) - 1)))
 
 
 def to_step(at: int) -> None:
@@ -135,11 +138,11 @@ def _wait() -> None:
     st.caption(":material/progress_activity: The pipeline is running; the tour continues when it has finished.")
 
 
-def _aside(title: str, at: int, number: str) -> None:
+def _aside(title: str, number: str) -> None:
     """Draw the way back to the story, on a page that none of its steps shows."""
     with st.container(key="story-aside", horizontal=True, gap="small", vertical_alignment="center"):
         st.caption(f":material/auto_stories: {words.escaped(title)} · {number}", width="content")
-        st.button("Back to the story", key="story-back-to", type="tertiary", on_click=_to, args=(at,))
+        st.button("Back to the story", key="story-back-to", type="tertiary", on_click=_step, args=(0,))
         st.button("End the tour", icon=":material/close:", key="story-end", type="tertiary", on_click=_end)
 
 
@@ -154,7 +157,7 @@ def story_bar(view: View) -> None:
     waits = _is_running(run)
     number = f"step {at + 1} of {last + 1}"
     if not state.present and view.file not in {each.page for each in story.steps}:
-        _aside(story.title, at, number)
+        _aside(story.title, number)
         return
     with st.container(border=not state.present, key="story"):
         with st.container(key="story-told", gap="small"):
@@ -171,8 +174,8 @@ def story_bar(view: View) -> None:
                 icon=":material/arrow_back:",
                 key="story-back",
                 disabled=at == 0,
-                on_click=_to,
-                args=(at - 1,),
+                on_click=_step,
+                args=(-1,),
                 shortcut="PageUp" if state.present else None,
             )
             # In a presentation the buttons keep their places, up to the last step.
@@ -183,8 +186,8 @@ def story_bar(view: View) -> None:
                     key="story-next",
                     type="primary",
                     disabled=waits or at == last,
-                    on_click=_to,
-                    args=(at + 1,),
+                    on_click=_step,
+                    args=(1,),
                     shortcut="PageDown" if state.present else None,
                 )
             if run is None:
@@ -195,8 +198,8 @@ def story_bar(view: View) -> None:
                 key="story-here",
                 type="tertiary",
                 disabled=waits,
-                on_click=_to,
-                args=(at,),
+                on_click=_step,
+                args=(0,),
                 help="Go to the page of this step.",
             )
             st.button(

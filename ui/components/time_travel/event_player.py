@@ -108,7 +108,7 @@ def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
     def step(forward: bool) -> None:
         changelog = workspace.store().changelog
         find = changelog.next_seq if forward else changelog.previous_seq
-        seq = find(edge.run_id, edge.node, event, edge.port, kinds=kinds)
+        seq = find(edge.run_id, edge.node, current_event(edge, first, last_seq), edge.port, kinds=kinds)
         # Rows that were in the table before the kept events have records there.
         move_to(max(first, seq or 0) if not forward else seq)
 
@@ -128,9 +128,13 @@ def time_player(run: Run, edge: Edge) -> int:
     first = first_event(run.kept_from, run.last_seq)
     event = current_event(edge, first, run.last_seq)
 
+    def shown() -> int:
+        # By the address: a second press may come before the buttons are drawn again.
+        return current_event(edge, first, run.last_seq)
+
     @guarded
     def step(forward: bool) -> None:
-        move_to(event + 1 if forward else event - 1)
+        move_to(min(shown() + 1, run.last_seq) if forward else max(first, shown() - 1))
 
     neighbours = _Neighbours(
         step,
@@ -147,7 +151,7 @@ def time_player(run: Run, edge: Edge) -> int:
             "U",
             ":material/undo:",
             run,
-            event,
+            shown,
             navigation.next_retraction,
             "To the next event that causes a retraction",
         )
@@ -156,7 +160,7 @@ def time_player(run: Run, edge: Edge) -> int:
             "W",
             ":material/alarm:",
             run,
-            event,
+            shown,
             navigation.next_fire,
             "To the next event whose watermark fires a window",
         )
@@ -165,7 +169,7 @@ def time_player(run: Run, edge: Edge) -> int:
             "L",
             ":material/history_toggle_off:",
             run,
-            event,
+            shown,
             navigation.next_late,
             "To the next event with a late record",
         )
@@ -255,10 +259,17 @@ def _sign(name: str) -> str | None:
 
 
 def _jump(
-    label: str, shortcut: str, icon: str, run: Run, event: int, find: Callable[[int, int], int | None], help: str
+    label: str,
+    shortcut: str,
+    icon: str,
+    run: Run,
+    shown: Callable[[], int],
+    find: Callable[[int, int], int | None],
+    help: str,
 ) -> None:
     @guarded
     def go() -> None:
+        event = shown()
         seq = find(run.run_id, event)
         if seq is None:
             _player().nothing = f"None after event {event:,}."
