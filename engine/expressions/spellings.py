@@ -33,7 +33,7 @@ _OPENING: Final = {"(": ")", "[": "]"}
 _TEXT: Final = re.compile(r"(var)?char(?:acter)?\s*\(\s*(\d+)\s*\)", re.IGNORECASE)
 _UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _LONGEST: Final = 20_000
-_EPOCHS: Final = {"0": "timestamp_seconds", "3": "timestamp_millis"}
+_EPOCHS: Final = {"0": "timestamp_seconds", "3": "timestamp_millis", "6": "timestamp_micros"}
 
 
 @lru_cache(maxsize=8192)

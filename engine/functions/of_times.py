@@ -85,7 +85,7 @@ ROWS: Final = (
     Function(
         *("TO_TIMESTAMP_LTZ", "number any, precision any?, zone string? -> timestamp"),
         *(
-            "The instant of seconds (0) or milliseconds (3) since 1970; of a text, a format and a zone, too.",
+            "The instant of seconds (0), milliseconds (3) or microseconds (6) since 1970; of a text, too.",
             "TO_TIMESTAMP_LTZ(1715953559000, 3)",
             "2024-05-17 13:45:59.000",
         ),

@@ -17,6 +17,7 @@ from engine.model.types import (
     DATE,
     FLOATS,
     INTEGERS,
+    MILLISECONDS,
     STRING,
     Decimal,
     Row,
@@ -25,9 +26,10 @@ from engine.model.types import (
     Type,
     quote,
 )
+from engine.reading.typed.casts import moment_of
 from engine.reading.typed.kinds import WORDS
 
-_PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?")
+_PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?")
 _PLAIN_TIME_OF_DAY: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d{1,3})?")
 _PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -156,8 +158,11 @@ def _literal(value: Any, type_: Type) -> str | None:
         case str() if type_ == STRING:
             return literal(value) if "\n" not in value else None
         case str() if isinstance(type_, Timestamp) and _PLAIN_TIME.fullmatch(value):
-            # Of UTC in any time zone, which CAST is not.
-            return f"TO_TIMESTAMP_LTZ({literal(value)})" if type_.is_instant else f"TIMESTAMP {literal(value)}"
+            if not type_.is_instant:
+                return f"TIMESTAMP {literal(value)}"
+            # Of UTC in any time zone, which CAST is not. A text has milliseconds there.
+            is_finer = len(value.partition(".")[2]) > MILLISECONDS
+            return f"TO_TIMESTAMP_LTZ({moment_of(value)}, 6)" if is_finer else f"TO_TIMESTAMP_LTZ({literal(value)})"
         case str() if type_ == DATE and _PLAIN_DATE.fullmatch(value):
             return f"DATE {literal(value)}"
         case str() if isinstance(type_, Time) and _PLAIN_TIME_OF_DAY.fullmatch(value):

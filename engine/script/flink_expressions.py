@@ -51,6 +51,7 @@ _MOST_ARGUMENTS: Final = 4
 _ARGUMENT: Final = "__argument"
 _MORE: Final = {
     "timestamp_millis({0})": "TO_TIMESTAMP_LTZ({0}, 3)",
+    "timestamp_micros({0})": "TO_TIMESTAMP_LTZ({0}, 6)",
     "timestamp_seconds({0})": "TO_TIMESTAMP_LTZ({0}, 0)",
     "TRY_CAST({0} AS TIMESTAMP_NTZ)": "TO_TIMESTAMP({0})",
     "TRY_CAST({0} AS DATE)": "TO_DATE({0})",

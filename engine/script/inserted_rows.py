@@ -11,11 +11,13 @@ from sqlglot import exp
 
 from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.schema import Column
+from engine.model.types import MILLISECONDS, Array, Map, Row, Timestamp, Type
 from engine.script.jdbc_tables import CONNECTOR
 from engine.script.kafka_tables import TIMES_OF_CHANGES
 from engine.script.passwords import kept_options
 from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr
+from engine.sql.functions.digits import cut_text
 from engine.sql.rejected import SqlRejected
 
 _CHANGES: Final = ("debezium-", "canal-", "maxwell-", "ogg-")
@@ -44,6 +46,22 @@ def computed_rows(query: exp.Values) -> Expr:
         for values in zip(*rows, strict=True)
     ]
     return exp.select(*columns).from_(of_rows)
+
+
+def as_declared(value: Any, type_: Type) -> Any:
+    """An inserted value with no more digits of a second than its column has, as Flink's implicit cast leaves it."""
+    match type_, value:
+        case Timestamp(), str():
+            return cut_text(value, type_.precision)
+        case Timestamp(), int() if type_.precision < MILLISECONDS:
+            return value - value % 10 ** (MILLISECONDS - type_.precision)
+        case Array(), list():
+            return [as_declared(each, type_.element) for each in value]
+        case Map(), list():
+            return [[as_declared(key, type_.key), as_declared(each, type_.value)] for key, each in value]
+        case Row(), list() if len(value) == len(type_.fields):
+            return [as_declared(each, part) for each, (_, part) in zip(value, type_.fields, strict=True)]
+    return value
 
 
 def with_metadata(ddl: TableDdl, rows: list[list[Any]], clock_ms: int) -> tuple[TableDdl, list[list[Any]]]:

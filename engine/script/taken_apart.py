@@ -18,7 +18,7 @@ from engine.script.altered import altered, require_unused
 from engine.script.asked import answered, explained
 from engine.script.changelog_calls import with_changelog_views
 from engine.script.failures import CannotBeRead, tokenizable
-from engine.script.inserted_rows import computed_rows
+from engine.script.inserted_rows import as_declared, computed_rows
 from engine.script.known_options import require_known_options
 from engine.script.like import with_base
 from engine.script.of_others import instead_of, is_ignored
@@ -323,7 +323,7 @@ def _rows_of(
             raise SqlRejected(message, row)
         _check_kinds(row, wanted, table)
         by_name = dict(zip(wanted, values, strict=True))
-        rows.append([by_name.get(column.name) for column in table.written])
+        rows.append([as_declared(by_name.get(column.name), column.type) for column in table.written])
     return rows
 
 

@@ -8,15 +8,18 @@ expressions have the value that they compute (`engine.sql.clauses.folded`).
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
 from sqlglot import exp
 
+from engine.model.types import MICROSECONDS
 from engine.sql.algebra import Expr
 from engine.sql.clauses.folded import Unfolded, folded
 from engine.sql.clauses.random_constants import RANDOM, random_value
 from engine.sql.dialect import Flink
+from engine.sql.functions.digits import cut_text, declared_digits, instant_digits, is_literal_moment
 from engine.sql.rejected import SqlRejected
 
 
@@ -52,13 +55,13 @@ def value_of(item: Expr) -> Any:
             if not _is_declared(item.this.unnest(), item.to.this, value):
                 message = f"{item.sql(dialect=Flink)} is not known before a run. Write the value itself."
                 raise NoConstant(message, item)
+            if isinstance(value, str) and item.to.this in _MOMENTS and not is_literal_moment(item):
+                return cut_text(value, declared_digits(item))
             return value
         case exp.Array():
             return [value_of(part) for part in item.expressions]
         case exp.Anonymous() if _is_instant(item) and item.expressions:
-            value = value_of(item.expressions[0])
-            is_seconds = len(item.expressions) > 1 and item.expressions[1].name == "0"
-            return value * 1000 if is_seconds and isinstance(value, int) else value
+            return _instant(item)
         case exp.Anonymous() if item.name.upper() in RANDOM:
             return random_value(item.name.upper(), [value_of(part) for part in item.expressions], item)
         case exp.Anonymous() if item.name.upper() in ("ARRAY", "ROW"):
@@ -77,6 +80,21 @@ def value_of(item: Expr) -> Any:
         message = f"VALUES takes constants here, not {item.sql(dialect=Flink)}. Write the value itself."
         is_known = item.find(exp.Func, exp.HexString) is not None and item.find(exp.Column, exp.Query) is None
         raise (NoConstant if is_known else SqlRejected)(message, item) from None
+
+
+def _instant(item: exp.Anonymous) -> Any:
+    """The value of TO_TIMESTAMP_LTZ. Raises SqlRejected."""
+    value, form = value_of(item.expressions[0]), item.expressions[1:]
+    if not form or value is None:
+        return value
+    if not isinstance(value, int) or not form[0].name.isdecimal():
+        message = f"{item.sql(dialect=Flink)} is not known before a run. Write the value itself."
+        raise NoConstant(message, item)
+    instant_digits(item)
+    micros = value * 10**MICROSECONDS // 10 ** int(form[0].name)
+    if micros % 1000 == 0:
+        return micros // 1000
+    return f"{_EPOCH + timedelta(microseconds=micros):%Y-%m-%d %H:%M:%S.%f}"
 
 
 def _is_declared(item: Expr, to: exp.DType, value: Any) -> bool:
@@ -98,6 +116,8 @@ def _is_declared(item: Expr, to: exp.DType, value: Any) -> bool:
 
 
 _INSTANTS: Final = (exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ)
+_MOMENTS: Final = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, *_INSTANTS)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTIONS: Final = (exp.DType.DECIMAL, exp.DType.DOUBLE, exp.DType.FLOAT)
 
 

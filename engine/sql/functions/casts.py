@@ -18,6 +18,7 @@ from engine.model.types import (
     BOOLEAN,
     INTEGER_BITS,
     INTEGER_DIGITS,
+    MICROSECONDS,
     MILLISECONDS,
     STRING,
     TIMESTAMP,
@@ -31,6 +32,7 @@ from engine.model.types import (
     Timestamp,
     Type,
 )
+from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.digits import cut, declared_digits, digits_of, is_literal_moment, require_micros, shown
 from engine.sql.functions.interval_values import as_text as interval_as_text
@@ -100,12 +102,21 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if target == STRING and writer.type_of(value) == BINARY:
         converted = TEXT_OF_BYTES.format(value)
     if isinstance(target, Timestamp) and not is_literal_moment(node):
-        digits, is_moment = declared_digits(node), isinstance(writer.type_of(value), Timestamp)
-        given = digits_of(writer, node.this) if is_moment else MILLISECONDS
-        return cut(converted, target, digits) if digits < given else converted
+        digits = declared_digits(node)
+        return cut(converted, target, digits) if digits < _given_digits(writer, node.this, value) else converted
     if length is None:
         return converted
     return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
+
+
+def _given_digits(writer: ExpressionWriter, node: Expr, value: str) -> int:
+    """The most digits of a second that a written value can have."""
+    if isinstance(node, exp.Literal):
+        return len(node.name.partition(".")[2])
+    type_ = writer.type_of(value)
+    return (
+        digits_of(writer, node) if isinstance(type_, Timestamp) else MICROSECONDS if type_ == STRING else MILLISECONDS
+    )
 
 
 def _row_type(data_type: exp.DataType, node: exp.Cast) -> Type:

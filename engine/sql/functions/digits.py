@@ -5,6 +5,7 @@ Source: Flink LogicalTypeMerging.findCommonType, TimestampToStringCastRule, Time
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -16,6 +17,8 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
+# Of a moment as a text, what stands before the digits of its second, and these with the point.
+_FRACTION = re.compile(r"(:[0-9]{1,2})([.][0-9]+)")
 _KINDS = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPNTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMESTAMPTZ)
 _SAME = (exp.Add, exp.Sub, exp.Floor, exp.Ceil, exp.Case, exp.If)
 _SAME_CALLS = ("COALESCE", "IFNULL", "IF", "NULLIF", "GREATEST", "LEAST", "TIMESTAMPADD")
@@ -28,6 +31,8 @@ def digits_of(writer: ExpressionWriter, value: Expr) -> int:
         return writer.digits_of(bare.name)
     if isinstance(bare, exp.Cast) and bare.to.this in _KINDS:
         return len(bare.this.name.partition(".")[2]) if is_literal_moment(bare) else declared_digits(bare)
+    if isinstance(bare, exp.Anonymous) and bare.name.upper() == "TO_TIMESTAMP_LTZ":
+        return instant_digits(bare)
     if isinstance(bare, _SAME) or (isinstance(bare, exp.Anonymous) and bare.name.upper() in _SAME_CALLS):
         return max((digits_of(writer, part) for part in _moments(writer, bare)), default=MILLISECONDS)
     return MILLISECONDS
@@ -43,6 +48,22 @@ def declared_digits(cast: exp.Cast) -> int:
     return digits
 
 
+def instant_digits(call: exp.Anonymous) -> int:
+    """The digits that TO_TIMESTAMP_LTZ gives: of its precision, or of the S of its pattern, and no less than three.
+
+    Raises SqlRejected for more than a value has here.
+    """
+    form = call.expressions[1].unnest() if len(call.expressions) > 1 else None
+    if not isinstance(form, exp.Literal):
+        return MILLISECONDS
+    digits = form.name.count("S") if form.is_string else int(form.name)
+    if digits > MICROSECONDS:
+        message = f"TO_TIMESTAMP_LTZ with {form.sql()} has nanoseconds, which would be lost here. "
+        message += f"Use at most {MICROSECONDS} digits of a second."
+        raise SqlRejected(message, call)
+    return max(MILLISECONDS, digits)
+
+
 def is_literal_moment(value: Expr) -> bool:
     """Whether it is TIMESTAMP '...', and no CAST of a text."""
     return isinstance(value, exp.Cast) and isinstance(value.this, exp.Literal) and "format" not in value.args
@@ -55,6 +76,11 @@ def require_micros(literal: exp.Cast) -> None:
         message = f"TIMESTAMP '{literal.this.name}' has nanoseconds, which would be lost here. "
         message += f"Write at most {MICROSECONDS} digits after the point."
         raise SqlRejected(message, literal)
+
+
+def cut_text(text: str, digits: int) -> str:
+    """A time as a text without the digits after these."""
+    return _FRACTION.sub(lambda found: f"{found[1]}{found[2][: digits + 1] if digits else ''}", text)
 
 
 def shown(value: str, digits: int) -> str:

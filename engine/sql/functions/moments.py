@@ -15,9 +15,8 @@ from engine.expressions.coercion import is_interval
 from engine.functions.function import text
 from engine.functions.of_times import EXTRACTED
 from engine.functions.time_zones import zone_known
-from engine.model.types import DATE, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Time, Type
-from engine.sql.algebra import Expr
-from engine.sql.functions.digits import cut
+from engine.model.types import DATE, MICROSECONDS, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Time, Type
+from engine.sql.functions.digits import cut, instant_digits
 from engine.sql.functions.interval_values import part_of
 from engine.sql.functions.times import moment_of, require_unit, time_of
 from engine.sql.rejected import SqlRejected
@@ -55,7 +54,9 @@ _OFFSETS: Final = {
 """By the last letters of a pattern, the offset from UTC that ends a text. Flink reads past it."""
 
 IN_UTC: Final = "timestamp_millis(unix_millis({0}))"
-"""A TIMESTAMP of UTC as an instant."""
+"""A TIMESTAMP of UTC as an instant, to the millisecond."""
+IN_UTC_MICROS: Final = "timestamp_micros(unix_micros({0}))"
+"""The same with all its digits."""
 
 UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
 _LONG: Final = ("YEAR", "QUARTER", "MONTH", "WEEK")
@@ -146,24 +147,31 @@ def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
     return text
 
 
-def from_epoch(writer: ExpressionWriter, arguments: list[str], at: Expr) -> str:
-    """TO_TIMESTAMP_LTZ(number[, precision]), or (text[, format[, zone]]).
+def from_epoch(writer: ExpressionWriter, arguments: list[str], at: exp.Anonymous) -> str:
+    """TO_TIMESTAMP_LTZ(number[, precision]), or (text[, format[, zone]]). Raises SqlRejected for nanoseconds.
 
-    Raises SqlRejected for a precision other than 0 and 3.
+    Source: Flink ToTimestampLtzTypeStrategy.
     """
     value, *rest = arguments
+    in_utc = IN_UTC_MICROS if instant_digits(at) > MILLISECONDS else IN_UTC
     if len(rest) > 1:
         local = _parsed(TIMESTAMP_NTZ, arguments[:2])
-        return IN_UTC.format(f"convert_timezone({zone_known(rest[1])}, 'UTC', {local})")
+        return in_utc.format(f"convert_timezone({zone_known(rest[1])}, 'UTC', {local})")
     if writer.type_of(value) == STRING:
         # In UTC, whatever the zone.
-        return IN_UTC.format(_parsed(TIMESTAMP_NTZ, arguments))
-    functions = {"0": "timestamp_seconds", "3": "timestamp_millis"}
-    precision = rest[0] if rest else "3"
-    if precision not in functions:
-        message = "the precision of TO_TIMESTAMP_LTZ is 0, for seconds, or 3, for milliseconds."
+        return in_utc.format(_parsed(TIMESTAMP_NTZ, arguments))
+    precision = rest[0] if rest else str(MILLISECONDS)
+    if precision == "0":
+        return f"timestamp_seconds({value})"
+    if not precision.isdecimal():
+        message = (
+            "the precision of TO_TIMESTAMP_LTZ is a number: 0 for seconds, 3 for milliseconds, 6 for microseconds."
+        )
         raise SqlRejected(message, at)
-    return f"{functions[precision]}({value})"
+    digits = int(precision)
+    most = MILLISECONDS if digits <= MILLISECONDS else MICROSECONDS
+    factor = f" * {10 ** (most - digits)}" if digits < most else ""
+    return f"timestamp_{'millis' if most == MILLISECONDS else 'micros'}({value}{factor})"
 
 
 def require_pattern(call: exp.Anonymous) -> None:

@@ -75,6 +75,40 @@ def test_nanoseconds_are_refused_and_never_cut_off_silently(script: str) -> None
         written(script)
 
 
+@pytest.mark.parametrize("call", ["TO_TIMESTAMP_LTZ(1, 9)", "TO_TIMESTAMP_LTZ(k, 'yyyy-MM-dd HH:mm:ss.SSSSSSSSS')"])
+def test_an_instant_with_nanoseconds_is_refused(call: str) -> None:
+    with pytest.raises(SqlRejected, match=r"has nanoseconds, which would be lost here. Use at most 6 digits"):
+        written(f"SELECT {call} AS x FROM t;")
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "is_cut"),
+    [
+        ("k", "TIMESTAMP(3)", True),
+        ("k", "TIMESTAMP(6)", False),
+        ("k", "TIMESTAMP_LTZ(3)", True),
+        ("'2024-01-01 00:00:00.123'", "TIMESTAMP(3)", False),
+        ("'2024-01-01 00:00:00.1234'", "TIMESTAMP(3)", True),
+    ],
+)
+def test_a_text_that_becomes_a_moment_has_the_digits_of_its_type(text: str, type_: str, is_cut: bool) -> None:
+    assert ("MILLISECOND" in written(f"SELECT k, CAST({text} AS {type_}) AS x FROM t;")) is is_cut
+
+
+def test_rows_with_microseconds_are_written_and_read() -> None:
+    script = (
+        "CREATE TABLE r (a TIMESTAMP(6), l TIMESTAMP_LTZ(6)) WITH ('connector' = 'filesystem', 'path' = 'r', "
+        "'format' = 'json');\nINSERT INTO r VALUES (TIMESTAMP '2024-01-01 00:00:00.123456', "
+        "TO_TIMESTAMP_LTZ(1704067200123456, 6));\nSELECT a, l FROM r;"
+    )
+    pipeline = script_of(script, TypeRules(), Path()).pipeline
+    (rows,) = (node.parameters["rows"] for node in pipeline.nodes if node.operator == "rows")
+    assert rows == [["2024-01-01 00:00:00.123456", "2024-01-01 00:00:00.123456"]]
+    made = sql_of(rewritten(pipeline), TypeRules(), Path())
+    assert "(TIMESTAMP '2024-01-01 00:00:00.123456', TO_TIMESTAMP_LTZ(1704067200123456, 6))" in made.text
+    assert not made.warnings
+
+
 def test_the_name_of_a_type_has_its_digits() -> None:
     assert written("SELECT TYPEOF(t6) AS x FROM t;") == "'TIMESTAMP(6)'"
     assert written("SELECT TYPEOF(CAST(t6 AS TIMESTAMP_LTZ(3))) AS x FROM t;") == "'TIMESTAMP_LTZ(3)'"
