@@ -113,10 +113,9 @@ def _given_digits(writer: ExpressionWriter, node: Expr, value: str) -> int:
     """The most digits of a second that a written value can have."""
     if isinstance(node, exp.Literal):
         return len(node.name.partition(".")[2])
-    type_ = writer.type_of(value)
-    return (
-        digits_of(writer, node) if isinstance(type_, Timestamp) else MICROSECONDS if type_ == STRING else MILLISECONDS
-    )
+    if writer.type_of(value) == STRING:
+        return MICROSECONDS
+    return digits_of(writer, node) if isinstance(writer.type_of(value), Timestamp) else MILLISECONDS
 
 
 def _row_type(data_type: exp.DataType, node: exp.Cast) -> Type:

@@ -122,7 +122,7 @@ REFUSED = [
     ("SELECT s SIMILAR TO n FROM t", "SIMILAR TO takes a text as its pattern."),
     ("SELECT EXTRACT(FORTNIGHT FROM ts) FROM t", "unknown unit 'FORTNIGHT'. Available: YEAR, ISOYEAR,"),
     ("SELECT FLOOR(ts TO CENTURY) FROM t", "unknown unit 'CENTURY'. Available: YEAR, QUARTER,"),
-    ("SELECT TO_TIMESTAMP_LTZ(b, 6) FROM t", "the precision of TO_TIMESTAMP_LTZ is 0, for seconds, or 3"),
+    ("SELECT TO_TIMESTAMP_LTZ(b, b) FROM t", "the precision of TO_TIMESTAMP_LTZ is a number: 0 for seconds"),
 ]
 
 
