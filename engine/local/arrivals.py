@@ -7,13 +7,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import NUMBER
 from engine.contract.scan import Numbered
 from engine.contract.source import Source
-from engine.local.values import plain_values
+from engine.local.values import plain_values, without_spark
 from engine.model.pipeline import Arrival
 from engine.model.timeline import MAX_WATERMARK, Idle
 from engine.planner import NodePlan
+from engine.runtime.arrivals.watermark_rule import NO_TIME
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,8 +129,9 @@ def _order(
             return all_of_them
         case "in_turn":
             return sorted(all_of_them, key=lambda event: -1 if event[0] in tables else event[1])
-        case "by_column":
-            values = {node.id: _arrival_values(node, events[node.id]) for node in sources if node.id not in tables}
+        case "by_event_time" | "by_column":
+            values_of = _largest_times if arrival.mode == "by_event_time" else _arrival_values
+            values = {node.id: values_of(node, events[node.id]) for node in sources if node.id not in tables}
             first = [event for event in all_of_them if event[0] in tables]
             others = [event for event in all_of_them if event[0] not in tables]
             return [*first, *sorted(others, key=lambda event: values[event[0]][event[1]])]
@@ -145,8 +150,22 @@ def _order(
             return [*listed, *(event for event in all_of_them if event[1] >= places.get(event[0], 0))]
 
 
+def event_times(node: NodePlan, events: Events) -> Longs:
+    """The event times of a source that has them, in epoch ms; NO_TIME for none."""
+    time = node.schema.event_time
+    assert time is not None, "the plan was checked"
+    times = plain_values(without_spark(time.milliseconds, node.schema, events.table))
+    return np.array([NO_TIME if each is None else each for each in times], np.int64)
+
+
+def _largest_times(node: NodePlan, events: Events) -> list[int]:
+    """By event, the largest event time of the source so far."""
+    largest: list[int] = np.maximum.accumulate(event_times(node, events)).tolist()
+    return largest
+
+
 def _arrival_values(node: NodePlan, events: Events) -> list[tuple[bool, bool, Any]]:
-    """By event, the sort key for merging sources: NULL is first and NaN last, as in Spark; the sort is stable."""
+    """By event, the sort key of its arrival column: NULL is first and NaN last, as in Spark; the sort is stable."""
     import pyarrow as pa
 
     source = node.operator

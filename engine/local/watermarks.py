@@ -10,8 +10,7 @@ import numpy as np
 from engine.contract.columnar_kernel import Longs
 from engine.contract.frames import WATERMARK
 from engine.contract.source import Source
-from engine.local.arrivals import Events
-from engine.local.values import plain_values, without_spark
+from engine.local.arrivals import Events, event_times
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.planner import NodePlan
 from engine.runtime.arrivals.watermark_rule import NO_TIME, WatermarkRule, WatermarkState, watermarks_after
@@ -30,26 +29,22 @@ def marks_of(node: NodePlan, events: Events, seqs: Sequence[int], end: int, step
 
     A source without event time only has its end.
     """
-    source, time = node.operator, node.schema.event_time
+    source = node.operator
     assert isinstance(source, Source)
     last = Mark(end, None, MAX_WATERMARK)
-    if time is None:
+    if node.schema.event_time is None:
         return (last,)
-    order = np.argsort(_longs(seqs))
-    times = plain_values(without_spark(time.milliseconds, node.schema, events.table))
-    explicit = events.table.column(WATERMARK).to_pylist()
-    arrived = _longs(seqs)[order], _longs(times)[order], _longs(explicit)[order]
+    own: Longs = np.array(seqs, np.int64)
+    order = np.argsort(own)
+    explicit = events.table.column(WATERMARK).fill_null(NO_TIME).to_numpy()
+    arrived = own[order], event_times(node, events)[order], explicit[order]
     how = WatermarkRule(node.id, source.watermark_every, source.watermark_delay_ms, step_ms)
     (after,) = watermarks_after(how, [arrived], WatermarkState())
-    numbers, event_times, _, marks = (column.tolist() for column in after)
+    numbers, times, _, marks = (column.tolist() for column in after)
     return (
-        *(Mark(seq, _known(at), _known(mark)) for seq, at, mark in zip(numbers, event_times, marks, strict=True)),
+        *(Mark(seq, _known(at), _known(mark)) for seq, at, mark in zip(numbers, times, marks, strict=True)),
         last,
     )
-
-
-def _longs(values: Sequence[int | None]) -> Longs:
-    return np.array([NO_TIME if each is None else each for each in values], np.int64)
 
 
 def _known(time_ms: int) -> int | None:

@@ -89,14 +89,18 @@ class Arrival(_Document):
     """How several sources interleave, and when a finished source sends its last watermark.
 
     in_turn: one record of each source after the other. one_after_the_other: all of the first source,
-    then of the second. by_column: merged by each source's own `arrival_column`, equal values in the order
-    of the sources. listed: `order` names the source of each event. recorded: as in the run of which all sources are
-    recordings; a source ends where it ended then, or after the last event of all.
+    then of the second. by_event_time: merged, each source in its own order, so that what is late in it stays late: a
+    record comes when the largest event time of its source so far does, equal ones in the order of the sources.
+    by_column: sorted by each source's own `arrival_column`, equal values in the order of the sources. listed: `order`
+    names the source of each event. recorded: as in the run of which all sources are recordings; a source ends where it
+    ended then, or after the last event of all.
     ends: at_its_last_record (a finished source's watermark becomes MAX there and then) or together (all
     sources end after the last event of all).
     """
 
-    mode: Literal["one_after_the_other", "in_turn", "by_column", "listed", "recorded"] = "one_after_the_other"
+    mode: Literal["one_after_the_other", "in_turn", "by_event_time", "by_column", "listed", "recorded"] = (
+        "one_after_the_other"
+    )
     order: tuple[str, ...] = ()
     ends: Literal["at_its_last_record", "together"] = "at_its_last_record"
 

@@ -20,7 +20,8 @@ _NUMBERS: Final = {"whole numbers", "decimals", "approximate numbers"}
 def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
     """Raise PipelineError for an order or a clock that the sources cannot have.
 
-    Such an order lists a non-source, or merges by columns that cannot be compared; such a clock goes by columns of
+    Such an order lists a non-source, merges sources of which one has no event time, or sorts by columns that cannot be
+    compared; such a clock goes by columns of
     arrival times, and no source has one, or one is of another type.
     """
     sources = {name: node.operator for name, node in nodes.items() if isinstance(node.operator, Source)}
@@ -39,17 +40,17 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
                 if name not in sources:
                     message = f"arrival.order: {unknown_name('source', name, sources)}."
                     raise PipelineError(message, "", "arrival.order")
+        case "by_event_time":
+            for name in _streams(sources, nodes):
+                if nodes[name].derived.schema.event_time is None:
+                    message = (
+                        "the sources arrive by event time, but this one has none. Set its event time, or choose "
+                        "another order of arrival."
+                    )
+                    raise PipelineError(message, name, "event_time")
         case "by_column":
-            tables = tables_of(
-                (node.operator, [nodes[edge.source].output(edge.source_port) for edge in node.edges])
-                for node in nodes.values()
-            )
-            columns = {
-                name: source.arrival_in(nodes[name].derived.schema, name)
-                for name, source in sources.items()
-                if name not in tables
-            }
-            _check_columns(columns)
+            streams = _streams(sources, nodes)
+            _check_columns({name: streams[name].arrival_in(nodes[name].derived.schema, name) for name in streams})
         case "recorded":
             runs = {name: source.recorded_run for name, source in sources.items()}
             for name, run in runs.items():
@@ -62,6 +63,14 @@ def check_arrival(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> None:
                     raise PipelineError(message, "", "arrival.mode")
         case "one_after_the_other" | "in_turn":
             pass
+
+
+def _streams(sources: Mapping[str, Source], nodes: Mapping[str, DerivedNode]) -> dict[str, Source]:
+    """The sources but lookup tables, which come before all others."""
+    tables = tables_of(
+        (node.operator, [nodes[edge.source].output(edge.source_port) for edge in node.edges]) for node in nodes.values()
+    )
+    return {name: source for name, source in sources.items() if name not in tables}
 
 
 def _check_columns(columns: Mapping[str, Column]) -> None:

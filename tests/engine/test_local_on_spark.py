@@ -50,7 +50,7 @@ def planned_job(make: Callable[[Random], AnyJob], random: Random) -> AnyJob:
         return job
 
 
-@pytest.mark.parametrize("mode", ["one_after_the_other", "in_turn", "by_column"])
+@pytest.mark.parametrize("mode", ["one_after_the_other", "in_turn", "by_event_time", "by_column"])
 def test_what_only_spark_can_compute_comes_to_the_same(mode: str, spark: SparkSession, tmp_path: Path) -> None:
     # Only one of the orders is computed by Spark; the others are tested in its workers with their ingest.
     with nullcontext() if mode == "by_column" else in_process():

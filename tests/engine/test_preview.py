@@ -49,7 +49,7 @@ def test_of_an_example_it_is_what_the_run_emits_and_needs_no_session(
     assert shown(found.records) == shown(trace.records[last])
 
 
-@pytest.mark.parametrize("mode", ["one_after_the_other", "in_turn", "by_column", "listed"])
+@pytest.mark.parametrize("mode", ["one_after_the_other", "in_turn", "by_event_time", "by_column", "listed"])
 @pytest.mark.parametrize("ends", ["at_its_last_record", "together"])
 def test_sources_interleave_and_end_as_in_a_run(mode: str, ends: str, spark: SparkSession, tmp_path: Path) -> None:
     document = examples()["05-window-join"].model_dump()

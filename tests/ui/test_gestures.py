@@ -12,7 +12,6 @@ from engine.examples import examples
 from engine.model.pipeline import Edge, Node, Pipeline
 from storage import Store
 from tests.ui.gesture_cases import CASES, CATALOG, answer, drawn, sketched
-from ui.builder.arriving import merged_by_column
 from ui.builder.checking import checked
 from ui.builder.drafting import Drafting
 from ui.builder.editing import connect, set_arrival, set_parameter
@@ -159,14 +158,15 @@ def _two_sources(**right: Any) -> Pipeline:
     return Pipeline(nodes=(left, other, union), edges=(Edge(source="left", target="both"),))
 
 
-def test_sources_that_meet_arrive_by_their_event_times(draft: Callable[..., Drafting]) -> None:
-    drafting, dialogue = draft(_two_sources(event_time="ts")), Dialogue()
+@pytest.mark.parametrize("unit", ["epoch_ms", "epoch_s"])
+def test_sources_that_meet_arrive_by_their_event_times(unit: str, draft: Callable[..., Drafting]) -> None:
+    before = _two_sources(event_time="ts", event_time_unit=unit)
+    drafting, dialogue = draft(before), Dialogue()
     say(dialogue, drafting, {"kind": "connect", "source": "right", "target": "both", "port": "in"})
-    assert drafting.pipeline.arrival.mode == "by_column"
-    assert [drafting.pipeline.node(name).parameters["arrival_column"] for name in ("left", "right")] == ["ts", "ts"]
-    assert drafting.notices[0].startswith("the records of all sources now arrive by their event times, since both sees")
+    assert drafting.pipeline == set_arrival(connect(before, "right", "both", "in"), mode="by_event_time")
+    assert drafting.notices[0].startswith("the sources now arrive by event time, since both sees several of them.")
     drafting.undo()
-    assert drafting.pipeline == _two_sources(event_time="ts")
+    assert drafting.pipeline == before
 
 
 def test_sources_that_met_arrive_by_event_time_once_a_form_gave_the_last_one_its_time(
@@ -175,7 +175,7 @@ def test_sources_that_met_arrive_by_event_time_once_a_form_gave_the_last_one_its
     met = connect(_two_sources(), "right", "both", "in")
     drafting = draft(met)
     drafting.edit(set_parameter(met, "right", "event_time", "ts"))
-    assert drafting.pipeline.arrival.mode == "by_column"
+    assert drafting.pipeline.arrival.mode == "by_event_time"
     # Whoever chooses another order afterwards keeps it, whatever else is edited.
     drafting.edit(set_arrival(drafting.pipeline, mode="one_after_the_other"))
     drafting.edit(set_parameter(drafting.pipeline, "right", "watermark_delay_ms", 5))
@@ -196,19 +196,13 @@ def test_a_script_keeps_its_order_of_arrival_which_is_told(draft: Callable[..., 
     assert drafting.pipeline == opened.pipeline
 
 
-def test_who_merges_by_columns_gets_the_event_times_as_these() -> None:
-    merged = merged_by_column(connect(_two_sources(event_time="ts", arrival_column="id"), "right", "both", "in"))
-    assert [merged.node(name).parameters["arrival_column"] for name in ("left", "right")] == ["ts", "id"]
-
-
 @pytest.mark.parametrize(
     "right",
     [
         {},
         {"event_time": "ts", "arrival_column": "id"},
-        {"event_time": "ts", "event_time_unit": "epoch_s"},
     ],
-    ids=["a source without an event time", "an order that was chosen", "times that cannot be compared"],
+    ids=["a source without an event time", "an order that was chosen"],
 )
 def test_other_sources_keep_their_order_of_arrival(draft: Callable[..., Drafting], right: dict[str, Any]) -> None:
     drafting, dialogue = draft(_two_sources(**right)), Dialogue()

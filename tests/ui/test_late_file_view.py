@@ -86,7 +86,7 @@ def test_the_file_lists_what_the_missed_window_emitted_and_what_that_caused(
         assert [row[:1] + row[-1:] for row in rows_of(app, f"late-file-0-{title}")] == [["+I", count]]
 
 
-@pytest.mark.parametrize("mode", ["by_column", "one_after_the_other"])
+@pytest.mark.parametrize("mode", ["by_column", "by_event_time", "one_after_the_other"])
 def test_without_a_late_record_it_says_whether_the_order_of_arrival_allows_one(
     mode: str, store: Store, tmp_path: Path, open_view: OpenView
 ) -> None:
@@ -100,7 +100,7 @@ def test_without_a_late_record_it_says_whether_the_order_of_arrival_allows_one(
     pipeline = pipeline.model_copy(update={"arrival": Arrival.model_validate({"mode": mode})})
     app = open_view("event_time", run=run_locally(store, tmp_path, pipeline))
     assert any(each.value == "None of 2 records was late for any operator." for each in app.success)
-    told = [each for each in app.caption if "where none can be late" in each.value]
+    told = [each for each in app.caption if "sorted by their event times, so none came late" in each.value]
     assert len(told) == (mode == "by_column")
 
 

@@ -13,11 +13,11 @@ from engine.errors import PipelineError
 from engine.model.pipeline import Arrival, Node, Pipeline
 from engine.registry import configured
 from ui.builder.checking import checked
-from ui.builder.editing import descendants, operator_class, set_arrival, set_parameter
+from ui.builder.editing import descendants, operator_class, set_arrival
 
 SENTENCE = (
-    "the records of all sources now arrive by their event times, since {node} sees several of them: none is late. To "
-    "see which are late in the order of their files, choose 'in turn' under Pipeline."
+    "the sources now arrive by event time, since {node} sees several of them. Each keeps its own order, so what is "
+    "late in it stays late. Under Pipeline you can choose another order."
 )
 
 
@@ -39,22 +39,11 @@ def by_event_time(before: Pipeline, grown: Pipeline) -> tuple[Pipeline, str]:
     meeting = _meeting_in_time(grown)
     if meeting is None or _meeting_in_time(before) is not None:
         return grown, ""
-    merged = merged_by_column(grown)
-    units = {source.event_time_unit for node in _sources(grown) if (source := _configured(node)) is not None}
+    merged = set_arrival(grown, mode="by_event_time")
     known = {str(problem) for problem in checked(grown).problems}
-    if len(units) > 1 or any(str(problem) not in known for problem in checked(merged).problems):
+    if any(str(problem) not in known for problem in checked(merged).problems):
         return grown, ""
     return merged, SENTENCE.format(node=meeting)
-
-
-def merged_by_column(pipeline: Pipeline) -> Pipeline:
-    """The document with its sources merged by their arrival columns; where there is none, by the event time."""
-    merged = set_arrival(pipeline, mode="by_column")
-    for node in _sources(pipeline):
-        source = _configured(node)
-        if source is not None and source.arrival_column is None and source.event_time is not None:
-            merged = set_parameter(merged, node.id, "arrival_column", source.event_time)
-    return merged
 
 
 def one_by_one(pipeline: Pipeline) -> str:

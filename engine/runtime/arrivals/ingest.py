@@ -252,7 +252,8 @@ def ingest(
             arrived[node.id] = _in_place(node, units[node.id], first_seq, before.of(node.id).top_ms)
         epochs = max(1, min(epochs, numbers.last_seq - numbers.after_seq))
     else:
-        order = order_of_arrival.ranked(plan, spark, workspace, units, recorded)
+        tops_ms = {name: before.of(name).top_ms for name in units}
+        order = order_of_arrival.ranked(plan, spark, workspace, units, recorded, tops_ms)
         numbers = numbering.numbers_of(plan.pipeline.arrival, counts, order.last, before.last_seq, ending, idling)
         first_ranks = order.first
         idle = {
@@ -272,8 +273,8 @@ def ingest(
     for node in plan.sources:
         known = before.of(node.id)
         rises: tuple[Rises, ...] = ()
-        tops_ms = [unit.top_ms for unit in units[node.id] if unit.top_ms is not None]
-        top_ms = max(tops_ms if known.top_ms is None else [known.top_ms, *tops_ms], default=None)
+        unit_tops = [unit.top_ms for unit in units[node.id] if unit.top_ms is not None]
+        top_ms = max(unit_tops if known.top_ms is None else [known.top_ms, *unit_tops], default=None)
         reached = known.reached
         if node.schema.event_time is not None and units[node.id]:
             step_ms = steps_ms.get(node.id)

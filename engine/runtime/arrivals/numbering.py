@@ -1,8 +1,8 @@
 """The numbers of a run's events: dense from 1 over all sources, in order of arrival, including the ends.
 
 If the events of a source are consecutive, without events of other sources in between, its files need no numbers: each
-has the number of its first event. If sources interleave (by turns, by a column or as listed), or rows are watermarks,
-the events are ranked and rewritten, one task per unit.
+has the number of its first event. If sources interleave (by turns, merged or as listed), or rows are watermarks, the
+events are ranked and rewritten, one task per unit.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _write(how: _Numbering, unit: Unit, first: int) -> Iterator[Report]:
         STEP: pa.array([b""] * size, pa.binary()),
     }
     whole = pa.table(columns)
-    # Only a merge by a column changes the order within a source; otherwise the batches stay as they were read.
+    # Only an order by a column changes the order within a source; otherwise the batches stay as they were read.
     if (np.diff(seqs) < 0).any():
         whole = whole.take(pa.array(np.argsort(seqs)))
     name = task_name()

@@ -12,13 +12,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from engine.contract.columnar_kernel import Longs
-from engine.contract.frames import NUMBER
+from engine.contract.frames import NUMBER, TOP
 from engine.contract.scan import Numbered
 from engine.contract.source import Source
 from engine.errors import PipelineError
 from engine.model.timeline import MAX_WATERMARK
 from engine.planner import NodePlan, Plan
 from engine.runtime.arrivals.units import Unit
+from engine.runtime.arrivals.watermark_rule import NO_TIME
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.workspace import Workspace
 
@@ -31,7 +32,7 @@ Units = Mapping[str, Sequence[Unit]]
 def follow_each_other(plan: Plan) -> bool:
     """Whether the events of each source are always consecutive in the numbering."""
     mode = plan.pipeline.arrival.mode
-    if mode == "in_turn":
+    if mode in ("in_turn", "by_event_time"):
         return len(plan.sources) - len(plan.tables) <= 1
     return mode == "one_after_the_other" or (mode == "recorded" and len(plan.sources) == 1)
 
@@ -123,9 +124,15 @@ class Order:
 
 
 def ranked(
-    plan: Plan, spark: SparkSession, workspace: Workspace, units: Units, recorded: Mapping[str, Numbered]
+    plan: Plan,
+    spark: SparkSession,
+    workspace: Workspace,
+    units: Units,
+    recorded: Mapping[str, Numbered],
+    tops_ms: Mapping[str, int | None],
 ) -> Order:
-    """The order of the events. recorded: metadata of the sources that are recordings. Raises PipelineError.
+    """The order of the events. recorded: metadata of the sources that are recordings. tops_ms: by source, its largest
+    event time before them. Raises PipelineError.
 
     Lookup tables come first, unless the order lists every event.
     """
@@ -153,15 +160,20 @@ def ranked(
                     )
                     raise PipelineError(message, name, "arrival.order")
                 ranks[name] = Listed(places)
-        case "by_column":
-            columns = {node.id: _arrival_column(node) for node in plan.sources if node.id not in tables}
-            order = _merged(spark, workspace, {name: units[name] for name in names}, columns, {}, before)
+        case "by_event_time" | "by_column":
+            streams = [node for node in plan.sources if node.id not in tables]
+            keys: dict[str, _SortKey] = (
+                {node.id: _LargestTime(tops_ms[node.id]) for node in streams}
+                if arrival.mode == "by_event_time"
+                else {node.id: _Column(_arrival_column(node)) for node in streams}
+            )
+            order = _merged(spark, workspace, {name: units[name] for name in names}, keys, {}, before)
             of_tables = _in_order(tables, counts)
             return Order(
                 {**tables, **order.ranks}, {**of_tables.last, **order.last}, {**of_tables.first, **order.first}
             )
         case "recorded":
-            return _merged(spark, workspace, units, dict.fromkeys(units, NUMBER), recorded)
+            return _merged(spark, workspace, units, dict.fromkeys(units, _Column(NUMBER)), recorded)
     return _in_order(ranks, counts)
 
 
@@ -171,15 +183,53 @@ def _in_order(ranks: Mapping[str, Ranks], counts: Mapping[str, int]) -> Order:
     return Order(ranks, last, {name: int(own.of(0, 1)[0]) for name, own in ranks.items() if counts[name]})
 
 
+class _SortKey(Protocol):
+    """By what the events of a source are merged with those of others."""
+
+    def of(self, workspace: Workspace, units: Sequence[Unit]) -> Iterator[pa.Array]:
+        """The values of all its events."""
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The values of a column."""
+
+    name: str
+
+    def of(self, workspace: Workspace, units: Sequence[Unit]) -> Iterator[pa.Array]:
+        """As they were read."""
+        for unit in units:
+            for batch in workspace.read(unit.path, [self.name]):
+                yield batch.column(0)
+
+
+@dataclass(frozen=True)
+class _LargestTime:
+    """The largest event time of the source so far, which never falls: the source stays in its own order.
+
+    before_ms: that of earlier events.
+    """
+
+    before_ms: int | None
+
+    def of(self, workspace: Workspace, units: Sequence[Unit]) -> Iterator[pa.Array]:
+        """In epoch ms; NO_TIME before the first event time."""
+        top = NO_TIME if self.before_ms is None else self.before_ms
+        for times in _Column(TOP).of(workspace, units):
+            running = np.maximum(top, np.maximum.accumulate(times.fill_null(NO_TIME).to_numpy()))
+            top = int(running[-1])
+            yield pa.array(running)
+
+
 def _merged(
     spark: SparkSession,
     workspace: Workspace,
     units: Units,
-    columns: Mapping[str, str],
+    keys: Mapping[str, _SortKey],
     recorded: Mapping[str, Numbered],
     before: int = 0,
 ) -> Order:
-    """Merge by a column of each source: one task reads all values, sorts them, and saves the rank of each event.
+    """Merge by a key of each source: one task reads all values, sorts them, and saves the rank of each event.
 
     recorded: metadata of recordings, which are merged by their numbers. They end at their recorded end, or after all
     events. before: the number of events before all of them.
@@ -201,10 +251,7 @@ def _merged(
         return below(parts, number) + sum(end < number for end in ends)
 
     def task() -> Iterator[Report]:
-        by_source = {
-            name: [part for unit in own for part in _values(workspace, unit, columns[name])]
-            for name, own in units.items()
-        }
+        by_source = {name: list(keys[name].of(workspace, own)) for name, own in units.items()}
         order = _order([pa.chunked_array(parts) for parts in by_source.values() if parts])
         if steps:
             numbers = np.sort(np.concatenate([part.to_numpy() for parts in by_source.values() for part in parts]))
@@ -245,11 +292,6 @@ def _arrival_column(node: NodePlan) -> str:
     assert isinstance(source, Source)
     assert source.arrival_column is not None, "the plan was checked"
     return node.schema.column(source.arrival_column, node.id, "arrival_column").name
-
-
-def _values(workspace: Workspace, unit: Unit, column: str) -> Iterator[pa.Array]:
-    for batch in workspace.read(unit.path, [column]):
-        yield batch.column(0)
 
 
 def _order(columns: Sequence[pa.ChunkedArray]) -> Longs:

@@ -7,7 +7,6 @@ from typing import Final
 
 import streamlit as st
 
-from ui.builder.arriving import merged_by_column
 from ui.builder.drafting import Drafting
 from ui.builder.editing import operator_class, set_arrival
 from ui.shell.pending import pending
@@ -15,10 +14,15 @@ from ui.shell.pending import pending
 _MODES: Final[Mapping[str, str]] = {
     "one_after_the_other": "one source after the other",
     "in_turn": "in turn, one record of each",
+    "by_event_time": "by event time, each source in its own order",
     "by_column": "by each source's arrival column",
     "listed": "in the order listed",
     "recorded": "as they were recorded",
 }
+_HOW: Final = (
+    "By event time, sources are merged and each keeps its own order: what is late in a source stays late. By arrival "
+    "columns all records are sorted: none is late if these are the event times."
+)
 _ENDS: Final[Mapping[str, str]] = {
     "at_its_last_record": "its watermark reaches the maximum at once",
     "together": "its watermark waits for the other sources",
@@ -38,9 +42,7 @@ def arrival_editor(drafting: Drafting) -> None:
     def bind(name: str, shown: str, read: Callable[[str], object] = str) -> str:
         def take(raw: str) -> None:
             if key.endswith(f"|{drafting.generation('arrival')}"):
-                is_merged = (name, raw) == ("mode", "by_column")
-                document = set_arrival(drafting.pipeline, **{name: read(raw)})
-                drafting.edit(merged_by_column(document) if is_merged else document, redraw=False)
+                drafting.edit(set_arrival(drafting.pipeline, **{name: read(raw)}), redraw=False)
 
         pending().draw(f"{key}|{name}", shown, take)
         return f"{key}|{name}"
@@ -49,7 +51,7 @@ def arrival_editor(drafting: Drafting) -> None:
         known = list(titles)
         st.selectbox(title, known, known.index(shown), format_func=titles.__getitem__, key=bind(name, shown), help=help)
 
-    choose("Records of the sources arrive", "mode", _MODES, arrival.mode)
+    choose("Records of the sources arrive", "mode", _MODES, arrival.mode, _HOW)
     if arrival.mode == "listed":
         order = ", ".join(arrival.order)
         st.text_area(

@@ -62,7 +62,7 @@ def late_summary(run: Run, totals: LateTotals) -> None:
 
 
 def none_late(sentence: str, run: Run) -> None:
-    """Draw that no record was late, and why, if the order of arrival allows none."""
+    """Draw that no record was late, and why, if they were sorted by event time."""
     all_clear(sentence, run)
     pipeline = pipeline_of(run)
     given = [node.parameters for node in pipeline.nodes if node.parameters.get("arrival_column")]
@@ -71,8 +71,8 @@ def none_late(sentence: str, run: Run) -> None:
     )
     if is_by_time:
         st.caption(
-            "The records arrived in the order of their event times, where none can be late. Choose another order of "
-            "arrival under *Pipeline* to see which come late in the order of their files."
+            "The records of all sources were sorted by their event times, so none came late. Choose *by event time, "
+            "each source in its own order* under *Pipeline* to see which come late in their sources."
         )
 
 
