@@ -1,6 +1,7 @@
 """ALTER TABLE, ALTER VIEW and DROP: the tables of a script as its later statements see them.
 
-A name that is dropped may be created again. What an earlier statement inserted or read stays as it was.
+A name that is dropped may be created again. What an earlier statement inserted or read stays as it was
+(`engine.script.two_tables`).
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sqlglot import exp
-
 from engine.errors import unknown_name
 from engine.model.schema import Column
 from engine.script.parts import Parts
 from engine.script.statements import Cursor, Statement
 from engine.script.tables import Draft, TableDdl, element, options_of
+from engine.script.two_tables import set_aside, use_instead
 from engine.sql.rejected import SqlRejected
 
 _ACTIONS: Final = "ADD, MODIFY, DROP, RENAME, SET and RESET"
@@ -47,43 +47,26 @@ def altered(statement: Statement, parts: Parts) -> bool:
     elif kind == "VIEW":
         _alter_view(name, statement, cursor, parts)
     else:
-        _alter_table(parts.tables[name], cursor, parts)
+        _alter_table(parts.tables[name], statement, cursor, parts)
     return True
-
-
-def require_unused(name: str, statement: Statement, parts: Parts) -> None:
-    """Raise SqlRejected if an earlier query, which reads the tables at the end, would see another table of a name."""
-    _leave_out_results(name, statement, parts)
-    if any(table.name == name for insert in parts.inserts for table in insert.query.find_all(exp.Table)):
-        message = f"an earlier statement reads {name!r}, which this one replaces. Give this one another name."
-        raise SqlRejected(message, place=statement.place)
-
-
-def _leave_out_results(name: str, statement: Statement, parts: Parts) -> None:
-    """Leave out the SELECTs of a table that is replaced: a later SELECT is what the script shows."""
-    for insert in [one for one in parts.inserts if one.target is None]:
-        if any(table.name == name for table in insert.query.find_all(exp.Table)):
-            parts.inserts.remove(insert)
-            line, by = insert.statement.place[0], statement.place[0]
-            parts.warnings.append(f"line {line}: this SELECT is left out, as line {by} replaces {name}.")
 
 
 def _alter_view(name: str, statement: Statement, cursor: Cursor, parts: Parts) -> None:
     if cursor.skip("RENAME", "TO"):
         _renamed(parts.views, name, cursor.name(), parts)
     else:
-        require_unused(name, statement, parts)
+        set_aside(name, statement, parts)
         parts.views[name] = statement.after(cursor.at)
 
 
-def _alter_table(table: TableDdl, cursor: Cursor, parts: Parts) -> None:
+def _alter_table(table: TableDdl, statement: Statement, cursor: Cursor, parts: Parts) -> None:
     name = table.name
     if cursor.skip("RENAME", "TO"):
         new = cursor.name()
         parts.tables[name] = replace(table, name=new)
         for known in (parts.tables, parts.rows):
             _renamed(known, name, new, parts)
-        parts.inserts = [replace(one, target=new) if one.target == name else one for one in parts.inserts]
+        use_instead([*parts.inserts, *parts.explained], name, new, parts)
         return
     names: dict[str, str] = {}
     if cursor.skip("RENAME"):
@@ -105,6 +88,8 @@ def _alter_table(table: TableDdl, cursor: Cursor, parts: Parts) -> None:
     else:
         message = f"ALTER TABLE {name} takes {_ACTIONS}, not {'the end' if cursor.is_done else cursor.here.text}."
         raise cursor.rejected(message)
+    if changed.order != table.order and name not in parts.targets:
+        set_aside(name, statement, parts)
     if name in parts.rows:
         before = [names.get(column.name, column.name) for column in table.written]
         rows: list[dict[str, Any]] = [dict(zip(before, row, strict=True)) for row in parts.rows[name]]

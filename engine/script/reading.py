@@ -38,6 +38,7 @@ from engine.script.sharing import shared
 from engine.script.statements import Cursor, Statement
 from engine.script.tables import TableDdl
 from engine.script.taken_apart import taken_apart
+from engine.script.two_tables import read_by_arrival, with_tables
 from engine.script.unread_nodes import needed_by, open_tables, with_unread
 from engine.script.views import is_table, names_of, node_of_view
 from engine.sql.algebra import Expr, Table
@@ -48,7 +49,7 @@ from engine.sql.in_flink import in_flink
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
-from engine.sql.rejected import SqlRejected
+from engine.sql.rejected import NoClock, SqlRejected
 
 MOST_CHARS: Final = 2_000_000
 """The most characters of a script, of which a million take some 8 s."""
@@ -91,8 +92,20 @@ def script_of(text: str, analyzer: Analyzer, folder: Path, name: str = "query") 
             script = _script_of(parts, analyzer, folder, name)
             return replace(script, pipeline=script.pipeline.model_copy(update={"script": without_passwords(text)}))
         except CannotBeRead as error:
-            if not parts.give_clock(error.failure.error):
+            if not _give_clock(parts, error.failure):
                 parts.leave_out(error.failure)
+
+
+def _give_clock(parts: Parts, failure: Failure) -> bool:
+    """Give values to the processing times that a statement reads. False if they have them, or this is another error."""
+    error = failure.error
+    if isinstance(error, NoClock) and error.for_windows:
+        name = next((each for each in parts.tables if node_id_of(each) == error.table), None)
+        if name is not None and (by_arrival := read_by_arrival(name, failure.statement, parts)) != name:
+            if not parts.tables[by_arrival].clocked:
+                parts.set_clock(by_arrival, for_windows=True)
+            return True
+    return parts.give_clock(error)
 
 
 def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Script:
@@ -145,7 +158,8 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
     if is_ours:
         pipeline = folded(pipeline, analyzer, folder)
     used = _used([insert.query for insert in parts.inserts], names) | needed_by(parts)
-    left_out = [view for view in names.views if view not in used]
+    ends = {parts.views[view].end for view in used if view in parts.views}
+    left_out = [view for view in names.views if view not in used and parts.views[view].end not in ends]
     looked_up = list(_looked_up(pipeline, parts))
     unused = [f"the view {view} is left out: no INSERT and no SELECT at the end reads it." for view in left_out]
     warnings = [*parts.warnings, *answers, *looked_up, *unused, *tables.warnings, *jobs_.warnings, *names.warnings]
@@ -240,7 +254,7 @@ def _view(statement: Statement) -> Expr:
     if cursor.skip("COMMENT"):
         cursor.take()
     cursor.expect("AS")
-    query = cursor.query()
+    query = with_tables(cursor.query(), statement.reads)
     if not names:
         return query
     items = query.expressions if isinstance(query, exp.Select) else []

@@ -72,7 +72,7 @@ class Statement:
     """One statement. text: the whole script, to which the tokens' offsets refer. end: the place of its last token.
 
     comment: what stands above it. lacks_semicolon: another statement follows without one between. strays: semicolons
-    within it, after which its query goes on.
+    within it, after which its query goes on. reads: what a view reads by other names (`engine.script.two_tables`).
     """
 
     tokens: tuple[Token, ...]
@@ -82,6 +82,7 @@ class Statement:
     comment: str = ""
     lacks_semicolon: bool = False
     strays: tuple[Token, ...] = ()
+    reads: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sql(self) -> str:

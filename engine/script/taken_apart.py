@@ -14,7 +14,7 @@ from engine.errors import PipelineError, shortened
 from engine.model.options import ZONE, has_effect, is_foreign
 from engine.model.types import DATE, DOUBLE, STRING, quote
 from engine.model.zones import is_utc
-from engine.script.altered import altered, require_unused
+from engine.script.altered import altered
 from engine.script.asked import answered, explained
 from engine.script.changelog_calls import with_changelog_views
 from engine.script.failures import CannotBeRead, tokenizable
@@ -38,6 +38,7 @@ from engine.script.statements import (
     without_prompts,
 )
 from engine.script.tables import NOT_READ, TableDdl, create_table
+from engine.script.two_tables import set_aside
 from engine.sql.algebra import Expr
 from engine.sql.clauses.constants import NoConstant, values_of
 from engine.sql.dialect import Flink
@@ -264,7 +265,7 @@ def _exists(statement: Statement, parts: Parts) -> bool:
 
 def _new_name(name: str, statement: Statement, parts: Parts) -> None:
     if name in parts.tables or name in parts.views or name in parts.dropped:
-        require_unused(name, statement, parts)
+        set_aside(name, statement, parts)
         parts.dropped.discard(name)
         for known in (parts.tables, parts.views, parts.rows):
             known.pop(name, None)

@@ -261,7 +261,10 @@ TWICE = "CREATE TABLE t (c INT) WITH ('connector' = 'iceberg');\n"
         (
             TWICE + "SELECT c FROM t;\n" + TWICE.replace("CREATE", "CREATE OR REPLACE") + "SELECT c FROM t;",
             "c",
-            ["line 2: this SELECT is left out, as line 3 replaces t."],
+            [
+                "line 3: t is another one from here on. That of line 1, which earlier statements use, is called "
+                "t_before here."
+            ],
         ),
         (TWICE + TWICE.replace("CREATE TABLE t (c", "CREATE TEMPORARY TABLE t (d") + "SELECT d FROM t;", "d", []),
         ("CREATE TABLE t (id INT, name VARCHAR(9));\n" + TWICE + "SELECT c FROM t;", "c", []),

@@ -324,3 +324,22 @@ def test_random_values_are_the_same_for_any_tasks_and_epochs(
 
 def test_a_clock_that_is_no_time_is_refused(spark: SparkSession) -> None:
     assert "'studio.clock' is a time such as" in refusals(f"SET 'studio.clock' = 'noon'; {ROWS}SELECT k FROM t;", spark)
+
+
+def test_windows_over_processing_time_leave_the_event_time_to_other_statements(spark: SparkSession) -> None:
+    table = (
+        "CREATE TABLE t (k INT, ts TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR ts AS ts) WITH ('connector' = "
+        "'filesystem', 'path' = 't', 'format' = 'json');\nINSERT INTO t VALUES (1, TIMESTAMP '2024-01-01 00:00:00');\n"
+        "CREATE VIEW v AS SELECT k, ts, p FROM t;\n"
+    )
+    hop = "SELECT HOP_START({0}, {1}) AS s, COUNT(*) AS n FROM v GROUP BY HOP({0}, {1});\n"
+    hops = [hop.format(time, "INTERVAL '30' SECOND, INTERVAL '1' MINUTE") for time in ("p", "ts")]
+    script = read(table + "".join(hops), spark)
+    sources = {node.id: node.parameters["event_time"] for node in script.pipeline.nodes if node.operator == "rows"}
+    assert sources == {"t": "ts", "t_by_arrival": "p"}
+    assert (
+        "t is read twice: windows over its processing time read it by times of arrival, as t_by_arrival, and other "
+        "statements by its event time."
+    ) in script.warnings
+    alone = read(table + hops[0], spark)
+    assert [node.id for node in alone.pipeline.nodes if node.operator == "rows"] == ["t"]
