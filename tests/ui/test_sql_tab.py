@@ -109,6 +109,22 @@ def test_what_was_exported_is_imported_as_json_and_as_sql(open_draft: OpenDraft)
     assert not is_document(b'{"nodes": 1}\n{"nodes": 2}')
 
 
+def test_an_unread_statement_is_respelt_by_one_press(store: Store, open_view: OpenView) -> None:
+    table = "CREATE TABLE t (k INT, s STRING) WITH ('connector' = 'datagen', 'number-of-rows' = '9');\n"
+    script = table + "SELECT SUBSTRNG(s, 1) AS x FROM t; -- the first\nSELECT k FROM t;\n"
+    store.drafts.save("k1", History(imported(script.encode(), "s.sql").pipeline).to_json())
+    app = open_view("build", draft="k1").segmented_control(key="drawer-tab").set_value("Problems").run()
+    mends = [button for button in app.button if str(button.key).startswith("fix|")]
+    assert [button.label for button in mends] == ["Write SUBSTRING", "Write SUBSTR"]
+    mends[0].click().run()
+    assert not app.error
+    draft = store.drafts.load("k1")
+    assert draft is not None
+    now = History.from_json(draft.document).now
+    assert now.script == script.replace("SUBSTRNG", "SUBSTRING")
+    assert not any(node.operator == "unread" for node in now.nodes)
+
+
 def test_what_flink_would_refuse_is_said_and_written_as_flink_wants_it(store: Store, open_view: OpenView) -> None:
     script = (
         "-- Ours.\nCREATE TABLE t (k INT) WITH ('connector' = 'datagen', 'number-of-rows' = '9');\n"

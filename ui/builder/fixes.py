@@ -1,5 +1,6 @@
 """Fixes of a problem by one click. A fix is tried before it is offered: the planner has to accept the result.
 
+respell       write what an unread statement of a script probably means
 spell         write Flink SQL in place of a spelling of Spark's
 reorder       put a node that needs insert-only input before the node that emits updates
 rename        replace the name of a missing column, wherever it is used
@@ -18,32 +19,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import chain
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
-from engine.errors import ExpressionError, StudioError, UnknownColumn, shortened
+from engine.errors import ExpressionError, NotRead, StudioError, UnknownColumn, shortened
+from engine.expressions.analyzer import TypeRules
 from engine.expressions.flink_sql import flink
 from engine.joins.sides import seen
 from engine.model.guesses import key_column, time_column
 from engine.model.pipeline import Edge, Node, Pipeline, Place
 from engine.planner import Check
 from engine.registry import configured, operators
+from engine.script import script_of
+from engine.script.kept_text import kept_script
+from engine.script.other_spelling import suggested as suggested_spellings
 from engine.script.readable import flink_instead
 from engine.windows.parameters import LENGTHS
 from ui.builder.checking import checked, input_schemas, output_schema
-from ui.builder.editing import add_node, connect, descendants, operator_class, set_parameter, takes_many, with_value
+from ui.builder.editing import (
+    add_node,
+    connect,
+    descendants,
+    operator_class,
+    placed_like,
+    set_parameter,
+    takes_many,
+    with_value,
+)
+from ui.builder.grouping import grouped_like
 from ui.builder.renaming import with_column_renamed
 from ui.forms.complaints import path_of
 from ui.forms.spec import FieldKind, fields_of
 from ui.forms.suggest import suggested, windows_of
+from ui.shell import workspace
 
 _MOST: Final = 3
+_LONGEST: Final = 20_000
 _KEY: Final = "primary_key"
 _UNRESOLVED: Final = re.compile(r"unknown column ('[^']+'|\"[^\"]+\")")
 
@@ -116,6 +136,9 @@ def _works(fix: Fix, node_id: str, verdict: Check) -> bool:
 
 
 def _candidates(pipeline: Pipeline, node: Node, problem: StudioError, verdict: Check) -> Iterator[Fix]:
+    if isinstance(problem, NotRead):
+        yield from _respelt(pipeline.to_json(), problem.sentence, workspace.folder())
+        return
     yield from _in_flink(pipeline, node, problem, verdict)
     yield from _unite(pipeline, node)
     yield from _connect(pipeline, node)
@@ -129,6 +152,20 @@ def _candidates(pipeline: Pipeline, node: Node, problem: StudioError, verdict: C
     yield from _prepare(pipeline, node, problem)
     yield from _replace(pipeline, node, verdict)
     yield from _choose(pipeline, node)
+
+
+@lru_cache(64)
+def _respelt(document: str, sentence: str, folder: Path) -> tuple[Fix, ...]:
+    """Correct the script of a document, if it still says what the document is."""
+    pipeline = Pipeline.from_json(document)
+    if len(pipeline.script) > _LONGEST or (kept := kept_script(pipeline, TypeRules(), folder)) is None:
+        return ()
+    made = []
+    for new, text in suggested_spellings(kept[0], sentence):
+        with suppress(StudioError):
+            read = script_of(text, TypeRules(), folder, pipeline.name).pipeline
+            made.append(Fix(f"Write {shortened(new, 60)}", grouped_like(placed_like(read, pipeline), pipeline)))
+    return tuple(made)
 
 
 def _in_flink(pipeline: Pipeline, node: Node, problem: StudioError, verdict: Check) -> Iterator[Fix]:
