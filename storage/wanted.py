@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from engine.model.changelog import RowKind
 
@@ -65,6 +66,9 @@ class Filter:
     def of_rows(self) -> Filter:
         """What of it is about a row, and not about the record that brought it."""
         return Filter(text=self.text, terms=self.terms)
+
+
+ALL: Final = Filter()
 
 
 @dataclass(frozen=True)

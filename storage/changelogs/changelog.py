@@ -6,7 +6,7 @@ and a page with a filter stops reading as soon as it is full.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -24,9 +24,8 @@ from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.model import CascadeRecord, ChangePage, Edge, Page, Record, TableAsOf
 from storage.recording.lifetimes import Lifetimes
-from storage.wanted import Filter, SortOrder
+from storage.wanted import ALL, Filter, SortOrder
 
-ALL: Final = Filter()
 _KNOWN_COUNTS: Final = 512
 
 
@@ -134,20 +133,17 @@ class Changelogs(OfAllRuns):
         # Edges are in topological order and the sort is stable: equal steps keep this order.
         return tuple(sorted(records, key=lambda entry: entry.record.step))
 
-    def next_seq(
-        self, run_id: int, node: str, seq: int, port: str = "out", *, kinds: Iterable[RowKind] = ()
-    ) -> int | None:
-        """The first event after `seq` with a record on the edge (of these kinds), or None."""
+    def next_seq(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> int | None:
+        """The first event after `seq` with a record on the edge that passes the filter, or None."""
         edge = self._runs.edge(run_id, node, port)
-        where, values = conditions(edge, Filter(kinds=frozenset(kinds), from_seq=seq + 1))
+        where, values = conditions(edge, replace(filter, from_seq=max(seq + 1, filter.from_seq or 0)))
         return self._database.integer(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
 
-    def previous_seq(
-        self, run_id: int, node: str, seq: int, port: str = "out", *, kinds: Iterable[RowKind] = ()
-    ) -> int | None:
-        """The last event before `seq` with a record on the edge (of these kinds), or None."""
+    def previous_seq(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> int | None:
+        """The last event before `seq` with a record on the edge that passes the filter, or None."""
         edge = self._runs.edge(run_id, node, port)
-        where, values = conditions(edge, Filter(kinds=frozenset(kinds), to_seq=seq - 1))
+        last = seq - 1 if filter.to_seq is None else min(seq - 1, filter.to_seq)
+        where, values = conditions(edge, replace(filter, to_seq=last))
         return self._database.integer(f"SELECT max(c.seq) FROM {records_of(edge)} c WHERE {where}", values)
 
     def export(

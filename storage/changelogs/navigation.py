@@ -6,18 +6,22 @@ Each answer reads a bounded range of positions on every edge.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from engine.model.changelog import RowKind
 from storage.changelogs.filters import conditions
 from storage.database.edge_records import record_columns, records_of, to_record
 from storage.database.run_tables import RunTables
+from storage.database.sql import identifier
 from storage.library.of_all_runs import OfAllRuns
 from storage.model import Edge, Record
-from storage.wanted import Filter
+from storage.wanted import ALL, Filter
 
 _TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
+_TAKING_SQL: Final = f"({', '.join(repr(kind.symbol) for kind in sorted(_TAKING))})"
+_FIRST_EVENTS: Final = 1000
+"""How many events are looked through at first; twice as many each time."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,33 @@ class Navigation(OfAllRuns):
                 if (found := self._database.integer(sql, values)) is not None:
                     first_seq = found
         return first_seq
+
+    def taking_back(
+        self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL, forward: bool = True
+    ) -> int | None:
+        """The next event (or the one before) that takes back a row of an edge and does not send the same row again.
+
+        filter: of the rows; its kinds and events do not count. Raises UnknownEdge, UnknownColumn.
+        """
+        edge = self._runs.edge(run_id, node, port)
+        rows, events = filter.of_rows, _FIRST_EVENTS
+        order = "" if forward else "ORDER BY c.seq DESC"
+        while True:
+            ahead = replace(rows, from_seq=seq + 1) if forward else replace(rows, to_seq=seq - 1)
+            where, values = conditions(edge, replace(ahead, kinds=_TAKING))
+            sql = f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} {order} LIMIT 1"
+            begin = self._database.integer(sql, values)
+            if begin is None:
+                return None
+            end = begin + events if forward else begin - events
+            where, values = conditions(edge, replace(rows, from_seq=min(begin, end), to_seq=max(begin, end)))
+            columns = ", ".join(("c.seq", *(f"c.{identifier(each.stored_as)}" for each in edge.columns)))
+            net = f"sum(CASE WHEN c.kind IN {_TAKING_SQL} THEN -1 ELSE 1 END)"
+            changed = f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} GROUP BY {columns} HAVING {net} < 0"
+            found = self._database.integer(f"SELECT {'min' if forward else 'max'}(seq) FROM ({changed})", values)
+            if found is not None:
+                return found
+            seq, events = end, 2 * events
 
     def next_fire(self, run_id: int, seq: int) -> int | None:
         """The first event after `seq` whose watermark fired a window."""

@@ -186,8 +186,12 @@ def ask(store: Store, run_id: int, records: int) -> None:
         ),
         "as of, whole rows": lambda: changes.table_as_of(run_id, "joined", at()),
         "as of, insert-only": lambda: changes.table_as_of(run_id, "events", at(), offset=at()),
-        "next retraction": lambda: changes.next_seq(run_id, "totals", at(), kinds=[RowKind.UPDATE_BEFORE]),
-        "previous retraction": lambda: changes.previous_seq(run_id, "joined", at(), kinds=[RowKind.DELETE]),
+        "next retraction": lambda: changes.next_seq(
+            run_id, "totals", at(), filter=Filter(frozenset({RowKind.UPDATE_BEFORE}))
+        ),
+        "previous retraction": lambda: changes.previous_seq(
+            run_id, "joined", at(), filter=Filter(frozenset({RowKind.DELETE}))
+        ),
         "timeline, whole run": lambda: timeline.timeline(run_id),
         "timeline, zoomed": lambda: timeline.timeline(run_id, EventRange(last // 3, last // 3 + 50_000)),
         "timeline of an operator": lambda: timeline.timeline(run_id, node="totals"),

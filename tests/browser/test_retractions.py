@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.conftest import OpenPage, rows
+from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.browser.run_page import run_again
 from tests.ui import seeded_store
 
@@ -42,6 +42,24 @@ def test_a_cascade_is_explained_and_a_record_is_traced_by_a_click(open_page: Ope
     expect(rows(page, "Where the record comes from").first).to_contain_text("cnt=1, words=2")
     page.keyboard.press("p")
     expect(rows(page, "What event 2 did").first).to_contain_text("World")
+
+
+def test_previous_and_next_stop_where_a_row_that_one_talks_about_is_taken_back(open_page: OpenPage) -> None:
+    page = open_page("retractions?run=1&edge=outer&event=0")
+    page.get_by_text("Previous and next stop only at retractions of outer").click()
+    where = page.get_by_role("textbox", name="Where")
+    expect(where).to_be_visible()
+    page.keyboard.press("n")
+    expect(page).to_have_url(re.compile("event=2"))
+    where.fill("words = 2")
+    where.press("Enter")
+    expect(page).to_have_url(re.compile("where=words"))
+    wait_until_settled(page)
+    page.get_by_role("button", name="Next", exact=False).first.click()
+    expect(page).to_have_url(re.compile("event=3"))
+    wait_until_settled(page)
+    page.get_by_role("button", name="Next", exact=False).first.click()
+    expect(page.get_by_text("None after event 3.")).to_be_visible()
 
 
 def test_a_record_of_an_earlier_event_is_traced_until_the_event_changes(open_page: OpenPage) -> None:

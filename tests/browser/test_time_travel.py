@@ -160,6 +160,29 @@ def test_the_player_is_driven_by_keys_and_the_url_follows(open_page: OpenPage) -
     expect(page.get_by_text("None after event 4.")).to_be_visible()
 
 
+def test_a_key_counts_again_before_its_first_press_is_drawn(open_page: OpenPage) -> None:
+    page = open_page("time-travel?run=2&event=1")
+    for event in (2, 3, 4):
+        page.keyboard.press("n")
+        # The address has the event before anything of it is drawn.
+        expect(page).to_have_url(re.compile(f"event={event}"))
+    expect(number(page)).to_have_value("4")
+
+
+def test_a_click_and_a_key_put_no_frame_around_the_page(open_page: OpenPage) -> None:
+    page = open_page("time-travel?run=1&event=3")
+    main = page.get_by_test_id("stMain")
+    main.click(position={"x": 8, "y": 300})
+    page.keyboard.press("p")
+    expect(number(page)).to_have_value("2")
+    expect(main).to_be_focused()
+    expect(main).to_have_css("outline-style", "none")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    main.focus()
+    expect(main).to_have_css("outline-style", "solid")
+
+
 def test_it_plays_to_the_end_and_stops(open_page: OpenPage) -> None:
     page = open_page("time-travel?run=1&event=1")
     page.get_by_role("button", name="Play").click()

@@ -171,10 +171,13 @@ def test_the_cascade_of_an_event_is_in_the_order_of_emission(store: Store, run_i
 def test_one_can_jump_to_the_next_and_the_previous_event(store: Store, run_id: int) -> None:
     changes = store.changelog
     assert changes.next_seq(run_id, "totals", 1) == 2
-    assert changes.next_seq(run_id, "totals", 0, kinds=[RowKind.UPDATE_BEFORE]) == 3
+    assert changes.next_seq(run_id, "totals", 0, filter=Filter(frozenset({RowKind.UPDATE_BEFORE}))) == 3
     assert changes.next_seq(run_id, "totals", 3) is None
-    assert changes.previous_seq(run_id, "joined", 5, kinds=[RowKind.UPDATE_AFTER]) == 4
+    assert changes.previous_seq(run_id, "joined", 5, filter=Filter(frozenset({RowKind.UPDATE_AFTER}))) == 4
     assert changes.previous_seq(run_id, "totals", 1) is None
+    assert changes.next_seq(run_id, "totals", 0, filter=Filter(terms=equal((("word", "World"),)))) == 2
+    assert changes.next_seq(run_id, "totals", 0, filter=Filter(from_seq=3)) == 3
+    assert changes.previous_seq(run_id, "totals", 9, filter=Filter(text="world", to_seq=1)) is None
 
 
 def test_an_export_holds_what_the_filter_keeps(store: Store, run_id: int, tmp_path: Path) -> None:

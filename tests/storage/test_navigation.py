@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from engine.model.changelog import RowKind
 from storage import Store
 from storage.errors import UnknownRun
+from storage.wanted import ALL, Comparison, Filter, Term
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 from tests.ui import seeded_store
 
@@ -18,6 +20,38 @@ def test_the_next_retraction_is_that_of_any_edge(store: Store, tmp_path: Path) -
     assert store.navigation.next_retraction(run, 0) == 2
     assert store.navigation.next_retraction(run, 2) == 3
     assert store.navigation.next_retraction(run, 3) is None
+
+
+WON = columns(rank="bigint", name="string", total="bigint")
+
+
+def test_an_event_takes_back_a_row_if_it_does_not_send_the_same_again(store: Store, tmp_path: Path) -> None:
+    top = edge("top", WON, "[I,UB,UA,D]", ["rank"])
+
+    def row(seq: int, step: int, kind: str, *values: object) -> tuple[int, bytes, str, tuple[object, ...]]:
+        return (seq, bytes([step]), kind, values)
+
+    records = [
+        row(1, 0, "+I", 1, "ann", 5),
+        row(2, 0, "+I", 2, "bob", 4),
+        # The second changes, and the leader is sent again as it was.
+        *(row(3, 0, "-U", 2, "bob", 4), row(3, 1, "+U", 2, "bob", 5)),
+        *(row(3, 2, "-U", 1, "ann", 5), row(3, 3, "+U", 1, "ann", 5)),
+        *(row(5, 0, "-U", 1, "ann", 5), row(5, 1, "+U", 1, "ann", 5)),
+        # Many events without a change lie between.
+        *(each for seq in range(10, 3000) for each in (row(seq, 0, "-U", 2, "bob", 5), row(seq, 1, "+U", 2, "bob", 5))),
+        *(row(4000, 0, "-U", 1, "ann", 5), row(4000, 1, "+U", 1, "bob", 6)),
+        row(4001, 0, "-D", 2, "bob", 5),
+    ]
+    run = recorded(store, tmp_path, plan(top), Epoch(records={"top": records}))
+
+    def stops(seq: int, wanted: Filter = ALL) -> list[int | None]:
+        find = partial(store.navigation.taking_back, run, "top", filter=wanted)
+        return [find(seq), find(seq, forward=False)]
+
+    leader = Filter(terms=(Term("rank", Comparison.EQ, (1,)),))
+    assert [stops(seq) for seq in (0, 3, 4000, 4002)] == [[3, None], [4000, None], [4001, 3], [None, 4001]]
+    assert [stops(seq, leader) for seq in (0, 3999, 4001)] == [[4000, None], [4000, None], [None, 4000]]
 
 
 def test_the_next_window_and_the_next_late_record(store: Store, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ QUESTIONS: Final[dict[str, Callable[[Store], object]]] = {
     ),
     "the cascade of an event": lambda store: store.changelog.cascade(1, LATE_IN_THE_RUN),
     "the next retraction": lambda store: store.changelog.next_seq(
-        1, "totals", LATE_IN_THE_RUN, kinds=[RowKind.UPDATE_BEFORE]
+        1, "totals", LATE_IN_THE_RUN, filter=Filter(frozenset({RowKind.UPDATE_BEFORE}))
     ),
     "the insert-only table as of an event": lambda store: store.changelog.table_as_of(
         1, "clicks", LATE_IN_THE_RUN, offset=EVENTS // 2

@@ -26,9 +26,8 @@ _READABLE: Final = """
 [data-testid="stSlider"] [data-orientation] > div:first-child:not([data-rac]) {
   background-color: light-dark(transparent, #2a3560); background-blend-mode: screen;
 }
-/* Streamlit marks a link that has the focus by a grey of 1.1 : 1, and the page, which arrows scroll, by nothing. */
-:is([data-testid="stPageLink"] a, [data-testid="stMain"]):focus-visible
-  { outline: 2px solid var(--accent); outline-offset: -2px; }
+/* Streamlit marks a link that has the focus by a grey of 1.1 : 1. */
+[data-testid="stPageLink"] a:focus-visible { outline: 2px solid var(--accent); outline-offset: -2px; }
 /* All formats of files, also where they need two lines. */
 .st-key-drop [data-testid="stFileUploaderDropzone"] * { white-space: normal !important; overflow: visible; }
 kbd { color: inherit !important; opacity: 1 !important; }

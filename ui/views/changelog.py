@@ -110,7 +110,7 @@ def _cascade(run: Run, event: int) -> None:
 
 def _show(run: Run, edge: Edge) -> None:
     wanted = changelog_filter(edge, run.last_seq)
-    event = event_player(edge, run.last_seq, wanted.kinds)
+    event = event_player(edge, run.last_seq, wanted)
     left, right = st.columns([1.35, 1], gap="medium")
     with left:
         _records(edge, wanted, event)

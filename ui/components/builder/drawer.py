@@ -175,7 +175,7 @@ def _as_of(shown: Overlay | None, node_id: str, port: str) -> None:
     if shown is None or edge is None:
         st.caption(f"The table that an output describes after an event. {_NO_RUN}")
         return
-    event = event_player(edge, shown.run.last_seq, frozenset())
+    event = event_player(edge, shown.run.last_seq)
     table_as_of(edge, event, height=None)
 
 

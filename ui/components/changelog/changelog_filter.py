@@ -31,31 +31,18 @@ def changelog_filter(edge: Edge, last_seq: int) -> Filter:
         label_visibility="collapsed",
         icon=":material/search:",
     )
-    typed = matched.text_input(
-        "Where",
-        **_as_in_address(f"where-{key}", state.where or ""),
-        placeholder=_example(edge),
-        label_visibility="collapsed",
-        icon=":material/filter_alt:",
-        help="Conditions on columns: =, <>, <, >, LIKE, IN, IS NULL, with commas or AND between them.",
-    )
+    with matched:
+        typed = _where(edge, key)
     begin, end = _events(state.events or "", last_seq)
     with first:
         bottom = _event("from", last_seq, _as_in_address(f"from-{key}", begin))
     with last:
         top = _event("to", last_seq, _as_in_address(f"to-{key}", end))
-    terms: tuple[Term, ...] = ()
-    try:
-        terms = parse_terms(typed or "", edge.names)
-        check_values(edge, terms)
-    except FilterError as error:
-        terms = ()
-        st.caption(f":red[{as_sentence(error)}]")
-    wanted = Filter(kinds, (text or "").strip(), terms, bottom, top)
+    wanted = Filter(kinds, (text or "").strip(), _terms(edge, typed), bottom, top)
     shown = {
         "kinds": " ".join(kind.symbol for kind in RowKind if kind in kinds),
         "contains": wanted.text,
-        "where": (typed or "").strip(),
+        "where": typed,
         "events": "" if bottom is None and top is None else f"{bottom or ''}-{top or ''}",
     }
     drawn = {f"text-{key}": wanted.text, f"where-{key}": shown["where"], f"from-{key}": bottom, f"to-{key}": top}
@@ -64,6 +51,40 @@ def changelog_filter(edge: Edge, last_seq: int) -> Filter:
     if any((state.text(name) or "") != value for name, value in shown.items()):
         state.update(**{name: value or None for name, value in shown.items()})
     return wanted
+
+
+def rows_where(edge: Edge) -> Filter:
+    """Draw the conditions on columns alone, as the address has them. They are those of the changelog's filter."""
+    key = f"{edge.run_id}-{edge.table}-alone"
+    typed = _where(edge, key)
+    st.session_state[f"where-{key}{_IN_ADDRESS}"].value = typed
+    if (state.where or "") != typed:
+        state.update(where=typed or None)
+    return Filter(terms=_terms(edge, typed))
+
+
+def _where(edge: Edge, key: str) -> str:
+    """Draw the field of the conditions; return what is typed."""
+    typed: str | None = st.text_input(
+        "Where",
+        **_as_in_address(f"where-{key}", state.where or ""),
+        placeholder=_example(edge),
+        label_visibility="collapsed",
+        icon=":material/filter_alt:",
+        help="Conditions on columns: =, <>, <, >, LIKE, IN, IS NULL, with commas or AND between them.",
+    )
+    return (typed or "").strip()
+
+
+def _terms(edge: Edge, typed: str) -> tuple[Term, ...]:
+    """The conditions as typed; none, and a sentence below, if they cannot be read."""
+    try:
+        terms = parse_terms(typed, edge.names)
+        check_values(edge, terms)
+    except FilterError as error:
+        st.caption(f":red[{as_sentence(error)}]")
+        return ()
+    return terms
 
 
 @dataclass

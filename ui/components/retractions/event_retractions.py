@@ -6,9 +6,10 @@ from typing import Final
 
 import streamlit as st
 
-from engine.model.changelog import RowKind
 from storage.model import Edge, Run
+from storage.wanted import ALL, Filter
 from ui.components.changelog.cascade import Place, cascade_table, place_of
+from ui.components.changelog.changelog_filter import rows_where
 from ui.components.changelog.lineage_table import lineage_table
 from ui.components.changelog.record_list import in_one_line
 from ui.components.grid import grid
@@ -22,7 +23,6 @@ from ui.shell.state import state
 
 _CASCADE: Final = 1000
 _RECORD: Final = "retraction-record"
-_TAKING: Final = frozenset({RowKind.UPDATE_BEFORE, RowKind.DELETE})
 
 
 @guarded
@@ -38,11 +38,8 @@ def _picked(run: Run) -> Place | None:
 
 def event_retractions(run: Run, edge: Edge) -> None:
     """Draw the player, the cascade of its event with a reason per record, and the lineage of the picked one."""
-    takes_back = any(count for kind, count in edge.counts.items() if not kind.is_accumulate)
-    only = takes_back and st.toggle(
-        f"Previous and next stop only at retractions of {edge.name}", key="retraction-stops"
-    )
-    event = event_player(edge, run.last_seq, _TAKING if only else frozenset())
+    only, wanted = _stops(edge)
+    event = event_player(edge, run.last_seq, wanted, taking_back=only)
     if not event:
         st.caption("Before the first event nothing has happened.")
         return
@@ -69,6 +66,20 @@ def event_retractions(run: Run, edge: Edge) -> None:
     grid(table, key="retraction-cascade", on_pick=_pick, height=470, label=label, follows=picked is not None)
     _strategies(run, {entry.edge.node for entry in cascade})
     _lineage(run, record)
+
+
+def _stops(edge: Edge) -> tuple[bool, Filter]:
+    """Draw where Previous and Next stop: whether only at retractions, and of which rows."""
+    if not any(count for kind, count in edge.counts.items() if not kind.is_accumulate):
+        return False, ALL
+    with st.container(horizontal=True, vertical_alignment="center"):
+        only = st.toggle(
+            f"Previous and next stop only at retractions of {edge.name}",
+            key="retraction-stops",
+            help="Where a row is taken back and not sent again as it was. A condition leaves out rows that are not "
+            "talked about: `rank = 1` stops where the leader changes.",
+        )
+        return only, rows_where(edge) if only else ALL
 
 
 def _strategies(run: Run, nodes: set[str]) -> None:

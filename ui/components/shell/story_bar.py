@@ -66,12 +66,6 @@ def open_story() -> OpenStory | None:
     return OpenStory(name, pipeline, story, min(max(int(number), first), len(story.steps)) - 1)
 
 
-def told_story() -> Story | None:
-    """The story that is open, if it has steps."""
-    opened = open_story()
-    return opened.story if opened is not None and opened.story.steps else None
-
-
 def example_of(example: Pipeline) -> str | None:
     """The name of an example that has a story; None if it has none."""
     return next((name for name, each in examples().items() if each == example and each.story is not None), None)

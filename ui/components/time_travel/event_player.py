@@ -14,8 +14,8 @@ from typing import Any, Final
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from engine.model.changelog import RowKind
 from storage.model import Edge, Run
+from storage.wanted import ALL, Filter
 from ui.shell import workspace
 from ui.shell.guard import guarded, guarded_fragment
 from ui.shell.kept import kept
@@ -99,27 +99,42 @@ def _from_widgets() -> None:
     move_to(next(iter(fresh or changed), None))
 
 
-def event_player(edge: Edge, last_seq: int, kinds: frozenset[RowKind]) -> int:
-    """Draw the player; return the current event. Event 0 is before the first."""
+def event_player(edge: Edge, last_seq: int, wanted: Filter = ALL, *, taking_back: bool = False) -> int:
+    """Draw the player; return the current event. Event 0 is before the first.
+
+    wanted: of the records at whose events it stops. taking_back: only at events that take such a row back for good.
+    """
     first = first_event(edge.kept_from, last_seq)
     event = current_event(edge, first, last_seq)
 
     @guarded
     def step(forward: bool) -> None:
-        changelog = workspace.store().changelog
-        find = changelog.next_seq if forward else changelog.previous_seq
-        seq = find(edge.run_id, edge.node, current_event(edge, first, last_seq), edge.port, kinds=kinds)
+        # Not the event that was drawn: a second press may come before the first one is drawn.
+        now = current_event(edge, first, last_seq)
+        store = workspace.store()
+        if taking_back:
+            seq = store.navigation.taking_back(edge.run_id, edge.node, now, edge.port, filter=wanted, forward=forward)
+        else:
+            find = store.changelog.next_seq if forward else store.changelog.previous_seq
+            seq = find(edge.run_id, edge.node, now, edge.port, filter=wanted)
+        if forward and seq is None:
+            _player().nothing = f"None after event {now:,}."
         # Rows that were in the table before the kept events have records there.
         move_to(max(first, seq or 0) if not forward else seq)
 
+    if taking_back:
+        what = f"event that takes back {'a row' if wanted.is_empty else 'such a row'} of this edge"
+    else:
+        what = f"event with a record on this edge{'' if wanted.is_empty else ' that the filter keeps'}"
     neighbours = _Neighbours(
         step,
-        "To the previous event with a record on this edge",
-        "To the next event with a record on this edge",
-        "Shows the table after this event. Arrow keys move the slider. P and N go to the previous and next event with "
-        "a record on this edge, as do Up and Down in the list.",
+        f"To the previous {what}",
+        f"To the next {what}",
+        f"Shows the table after this event. Arrow keys move the slider. P and N go to the previous and next {what}, as "
+        "do Up and Down in the list.",
     )
     _bar(event, first, last_seq, neighbours)
+    _nothing()
     return event
 
 
@@ -173,11 +188,16 @@ def time_player(run: Run, edge: Edge) -> int:
             navigation.next_late,
             "To the next event with a late record",
         )
-        player = _player()
-        if player.nothing:
-            st.caption(player.nothing, width="content")
-            player.nothing = ""
+        _nothing()
     return event
+
+
+def _nothing() -> None:
+    """Say once that the last press found nothing."""
+    player = _player()
+    if player.nothing:
+        st.caption(player.nothing, width="content")
+        player.nothing = ""
 
 
 def _bar(event: int, first_seq: int, last_seq: int, neighbours: _Neighbours) -> None:

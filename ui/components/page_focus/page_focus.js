@@ -1,0 +1,15 @@
+// Notes whether the last focus came by Tab, and gives back the focus that a click leaves on a switch.
+const CHOICES = 'input:is([type="checkbox"], [type="radio"])';
+
+export default () => {
+  const stops = new AbortController();
+  const page = document.documentElement;
+  const note = (isTabbing) => page.toggleAttribute("data-tabbing", isTabbing);
+  const listen = (type, heard) => document.addEventListener(type, heard, { capture: true, signal: stops.signal });
+  listen("keydown", ({ key }) => key === "Tab" && note(true));
+  listen("pointerdown", () => note(false));
+  listen("change", ({ target }) => {
+    if (target.matches(CHOICES) && !page.hasAttribute("data-tabbing")) target.blur();
+  });
+  return () => stops.abort();
+};
