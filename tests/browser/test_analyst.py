@@ -213,7 +213,7 @@ def test_late_records_are_sorted_by_a_click_on_a_head_and_taken_along(open_page:
 def test_a_page_is_exported_as_one_file_that_fetches_nothing(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page("event-time?run=2")
     expect(rows(page, "Late records")).to_have_count(2)
-    page.get_by_role("button", name="Export").click()
+    page.get_by_role("button", name="Share").click()
     with page.expect_download() as got:
         page.get_by_role("button", name="This page as HTML").click()
     assert got.value.suggested_filename == "event-time-run-2.html"

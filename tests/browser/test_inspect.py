@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qs, urlsplit
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +16,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from engine.examples import examples
 from storage import Store
+from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, rows, wait_until_settled
 from tests.browser.lasting import LASTING
@@ -274,14 +276,38 @@ def test_late_records_are_saved_with_their_own_columns_typed(open_page: OpenPage
     assert all(each["late_why"] and each["late_window_start"] < each["late_window_end"] for each in (first, second))
 
 
+def test_the_link_to_what_is_shown_is_copied_by_keys_and_opens_it_again(open_page: OpenPage) -> None:
+    page = open_page("changelog?run=1&edge=inner&event=3&where=cnt > 1")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Share").press("Enter")
+    link = page.get_by_role("button", name="Copy link")
+    expect(link).to_be_visible()
+    link.press("Enter")
+    said = page.get_by_role("status").get_by_text("Copied: the page Changelog, run 1, event 3.")
+    expect(said).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert parse_qs(urlsplit(copied).query) == {
+        "run": ["1"],
+        "edge": ["inner"],
+        "event": ["3"],
+        "where": ["cnt > 1"],
+    }
+
+
 WITHOUT_DATA: Final = "document.documentElement.outerHTML.length - document.getElementById('data').textContent.length"
 
 
 def test_a_replay_steps_from_window_to_window_and_is_small_beside_its_data(open_page: OpenPage, tmp_path: Path) -> None:
-    page = open_page("time-travel?run=2&event=1")
-    page.get_by_role("button", name="Export").click()
+    page = open_page("time-travel?run=2&event=1", color_scheme="dark")
+    page.get_by_role("button", name="Share").click()
     replay, address = offline(page, "A replay as HTML", tmp_path)
+    told = page.get_by_text("replay-run-2.html goes to your browser's downloads.")
+    expect(told).to_contain_text("It has the events 1 to 7 of run 2. It opens at event 1.")
     replay.goto(address)
+    expect(replay.locator("#now")).to_have_text(re.compile("^event 1 of"))
+    # In the page's theme, although its reader's is light; and without a finding.
+    expect(replay.locator("body")).to_have_css("background-color", "rgb(21, 23, 28)")
+    assert violations(replay) == []
     for event in (3, 4):
         replay.keyboard.press("w")
         expect(replay.locator("#now")).to_have_text(re.compile(f"^event {event} of"))
@@ -322,12 +348,16 @@ def test_conditions_filter_the_changelog_and_the_table_beside_it_and_stand_in_th
 
 def test_a_replay_plays_its_events_without_a_server(open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page("time-travel?run=1&event=3&story=01-word-frequency.1")
-    page.get_by_role("button", name="Export").click()
+    page.get_by_role("button", name="Share").click()
     replay, address = offline(page, "A replay as HTML", tmp_path, viewport={"width": 390, "height": 844})
     wrong: list[str] = []
     replay.on("console", lambda message: wrong.append(message.text))
     replay.on("pageerror", lambda error: wrong.append(str(error)))
     replay.goto(address)
+    # At the event that was on screen, and at the step of the story.
+    expect(replay.locator("#now")).to_have_text("event 3 of 3")
+    expect(replay.locator("#step")).to_have_text("step 1 of 6")
+    replay.get_by_role("slider", name="Event").fill("0")
     expect(replay.locator("#now")).to_have_text("before the first event")
     for _ in range(3):
         replay.keyboard.press("n")

@@ -83,6 +83,11 @@ def test_a_story_of_three_steps_is_written_reordered_presented_and_taken_along(
 
     replay, address = offline(page, "Replay", tmp_path)
     replay.goto(address)
+    # It opens at what was on screen.
+    expect(replay.locator("#step")).to_have_text("step 3 of 3")
+    expect(replay.locator("#now")).to_have_text(re.compile("event 2 "))
+    for _ in range(2):
+        replay.get_by_role("button", name="Back").click()
     expect(replay.locator("#step")).to_have_text("step 1 of 3")
     replay.get_by_role("button", name="Next step").click()
     expect(replay.locator(".told:visible strong")).to_have_text("first")

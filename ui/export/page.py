@@ -64,8 +64,8 @@ document.querySelectorAll('.chart').forEach(place => {
 """
 
 
-def theme_variables() -> str:
-    """The colours of both themes as CSS: the reader's own theme chooses."""
+def theme_variables(name: str | None = None) -> str:
+    """The colours of a theme as CSS; without a name those of both, of which the reader's own theme chooses."""
     fonts = "--st-font: system-ui, sans-serif; --st-code-font: ui-monospace, monospace; --st-base-radius: .4rem;"
 
     def block(name: str) -> str:
@@ -81,6 +81,8 @@ def theme_variables() -> str:
             f"--st-border-color: {colors['border']}; --st-primary-color: {colors['primary']}; {tones} }}"
         )
 
+    if name in theme.THEMES:
+        return block(name)
     return f"{block('light')} @media (prefers-color-scheme: dark) {{ {block('dark')} }}"
 
 

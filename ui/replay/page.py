@@ -7,6 +7,7 @@ is text for the player, or escaped in the picture and in the narration; the file
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -45,18 +46,41 @@ _KEYS: Final = (
 )
 
 
-def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | None = None) -> str:
+@dataclass(frozen=True)
+class Opening:
+    """What a replay shows when it is opened, None: its own beginning, and its reader's theme.
+
+    event: 0 is before the first. edge: the output whose table is shown. step: of the story, from 0. theme: a name of
+    `ui.shell.theme.THEMES`.
+    """
+
+    event: int | None = None
+    edge: str | None = None
+    step: int | None = None
+    theme: str | None = None
+
+
+def with_told_events(run: Run, events: EventRange, story: Story | None) -> EventRange:
+    """The range with the events of the story that are outside of it."""
+    steps = story.steps if story is not None else ()
+    told = [step.event for step in steps if step.event and run.kept_from <= step.event <= run.last_seq]
+    if told and events.from_seq is not None:
+        return EventRange(min(events.from_seq, *told), max(events.to_seq or 0, *told))
+    return events
+
+
+def replay_as_html(
+    store: Store, run: Run, events: EventRange, story: Story | None = None, opening: Opening | None = None
+) -> str:
     """The file of a range of events, at most MOST_EVENTS of them, with a story's narration. Raises TooMuch, StoreError.
 
     Events of the story that are outside of the range belong to the file as well.
     """
-    steps = story.steps if story is not None else ()
-    told = [step.event for step in steps if step.event and run.kept_from <= step.event <= run.last_seq]
-    if told and events.from_seq is not None:
-        events = EventRange(min(events.from_seq, *told), max(events.to_seq or 0, *told))
-    data = replayed(store, run, events)
+    steps, opening = story.steps if story is not None else (), opening or Opening()
+    data = replayed(store, run, with_told_events(run, events, story))
     data |= {"kinds": {kind.symbol: theme.KIND_COLORS[kind] for kind in RowKind}, "states": _STATES}
     data["steps"] = [{"event": step.event, "edge": step.edge} for step in steps]
+    data["opening"] = {"event": opening.event, "edge": opening.edge, "step": opening.step}
     pipeline = pipeline_of(run)
     plans = {node.id: run.explanation.node(node.id) for node in pipeline.nodes}
     modes = {name: ChangelogMode.read(plan.mode) for name, plan in plans.items() if plan is not None}
@@ -82,7 +106,7 @@ def replay_as_html(store: Store, run: Run, events: EventRange, story: Story | No
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}"><title>{title}</title>'
-        f"<style>{theme_variables()}{_text('player.css')}</style></head><body>"
+        f"<style>{theme_variables(opening.theme)}{_text('player.css')}</style></head><body>"
         f'<header><h1>{title}</h1><p class="about">{about}</p></header>{narration}'
         f'<main><section id="graph" tabindex="0" aria-label="The pipeline">{graph}'
         '<button id="all" title="The whole graph (F)" aria-label="F Whole graph" aria-keyshortcuts="F" hidden>'

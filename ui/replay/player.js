@@ -358,13 +358,18 @@ function choose(number) {
 function tell(number) {
   step = Math.min(data.steps.length - 1, Math.max(0, number))
   const { event: seq, edge } = data.steps[step]
-  document.querySelectorAll('.told').forEach((each, place) => (each.hidden = place !== step))
-  at('step').textContent = `step ${step + 1} of ${data.steps.length}`
-  at('back').disabled = step === 0
-  at('forward').disabled = step === data.steps.length - 1
+  showStep()
   const of = data.edges.findIndex((each) => each.name === edge)
   if (of >= 0) choose(of)
   if (seq != null) go(seq)
+}
+
+// -1 is before the first step.
+function showStep() {
+  document.querySelectorAll('.told').forEach((each, place) => (each.hidden = place !== step))
+  at('step').textContent = step < 0 ? `a story of ${data.steps.length} steps` : `step ${step + 1} of ${data.steps.length}`
+  at('back').disabled = step <= 0
+  at('forward').disabled = step === data.steps.length - 1
 }
 
 const acts = {
@@ -390,7 +395,9 @@ for (const [name, act] of Object.entries(acts)) {
   keys[at(name).getAttribute('aria-keyshortcuts').toLowerCase()] = name
 }
 document.addEventListener('keydown', (press) => {
-  if (press.ctrlKey || press.metaKey || press.altKey || press.target.matches('select, input')) return
+  if (press.ctrlKey || press.metaKey || press.altKey || press.target.matches('select')) return
+  // The slider needs its own keys, and no letters.
+  if (press.target.matches('input') && press.key.length > 1) return
   const name = keys[press.key.toLowerCase()]
   if (!name) return
   press.preventDefault()
@@ -415,11 +422,23 @@ at('graph').addEventListener('click', (click) => {
 })
 choose(output)
 drawChart()
-show()
-frame(false)
-addEventListener('resize', () => frame(false))
 if (data.steps.length) {
   at('back').addEventListener('click', () => tell(step - 1))
   at('forward').addEventListener('click', () => tell(step + 1))
-  tell(0)
+}
+open(data.opening)
+addEventListener('resize', () => frame(false))
+
+// What was on screen when the file was written; without it, the first step of the story, or what was before all events.
+function open({ event: seq, edge, step: told }) {
+  if (seq == null && told == null && data.steps.length) return tell(0)
+  if (seq != null) event = Math.min(data.last, Math.max(before, seq))
+  const of = data.edges.findIndex((each) => each.name === edge)
+  if (of >= 0) choose(of)
+  if (data.steps.length) {
+    step = told ?? data.steps.findIndex((each) => seq != null && each.event === seq)
+    showStep()
+  }
+  show()
+  frame(false)
 }

@@ -11,7 +11,9 @@ from storage.errors import UnknownRun
 from ui.access.people import person
 from ui.access.serving import serving
 from ui.components.commands import commands
+from ui.components.copy_link import copy_link
 from ui.components.glossary import glossary
+from ui.components.page_focus import page_focus
 from ui.components.presenting import presenting_keys
 from ui.components.runs.run_status import look
 from ui.components.shell.replay_export import replay_export
@@ -24,7 +26,7 @@ from ui.export.record import aside, recorded
 from ui.runs.manager import runs
 from ui.shell import workspace
 from ui.shell.guard import guarded
-from ui.shell.navigation import View
+from ui.shell.navigation import INSPECT, View
 from ui.shell.state import state
 
 if TYPE_CHECKING:
@@ -62,6 +64,15 @@ def _about() -> str:
     return " · ".join(parts)
 
 
+def _linked(view: View) -> str:
+    """What the page's address has, as words."""
+    run, versus, event = state.run, state.versus, state.event
+    has = [f"the page {view.title}", f"run {run}" if run is not None and view.place == INSPECT else None]
+    has += [f"compared with run {versus}" if versus is not None and view.file == "compare" else None]
+    has += [f"event {event:,}" if event is not None and view.place == INSPECT else None]
+    return ", ".join(filter(None, has))
+
+
 def page_tools(view: View, room: DeltaGenerator | None) -> None:
     """Draw the tools, once per page, after the page. room: their container in the top bar; None in a presentation."""
     if room is None:
@@ -69,6 +80,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
             glossary()
             commands()
             shots()
+            page_focus()
             presenting_keys()
             theme_choice()
             replay_export(view, chooses=False)
@@ -97,7 +109,8 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
     with aside(), room:
         story_button(view)
         saved_views(view)
-        with st.popover("Export", icon=":material/ios_share:", type="tertiary"):
+        with st.popover("Share", icon=":material/ios_share:", type="tertiary"):
+            copy_link(_linked(view))
             name = f"{title.lower().replace(' ', '-')}{f'-run-{state.run}' if state.run is not None else ''}.html"
             st.download_button(
                 "This page as HTML",
@@ -124,6 +137,7 @@ def page_tools(view: View, room: DeltaGenerator | None) -> None:
         glossary()
         commands()
         shots()
+        page_focus()
         _account()
 
 
