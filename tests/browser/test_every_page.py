@@ -1,5 +1,7 @@
 """Every page, by its address and by a click, and what opens on it: axe finds nothing, in both themes, on a phone too.
 
+Every term of the glossary that stands on a page is told there.
+
 That the browser's console stays empty and nothing is asked for in vain is checked by `open_page`.
 """
 
@@ -19,6 +21,7 @@ from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
 from tests.browser.canvas_page import settled, tab
 from tests.browser.conftest import VIEWPORT, OpenPage, wait_until_settled
+from tests.browser.told_terms import untold
 from tests.ui import seeded_store
 from ui.builder.history import History
 from ui.shell.navigation import VIEWS
@@ -79,7 +82,7 @@ def more_of_a_form(page: Page) -> None:
 
 # By page: what opens on it, one after the other.
 OPENED: Final[dict[str, tuple[Callable[[Page], None], ...]]] = {
-    "": (press("Paste SQL or rows"), press("Import"), press("Views"), press("Export"), press("Glossary")),
+    "": (press("Paste SQL or rows"), press("Import"), press("Views"), press("Share"), press("Glossary")),
     "run?run=1": tuple(map(press, ("Run again", "Rename", "Delete", "Keep as test"))),
     "changelog?run=1&edge=inner&event=3": (press("More formats"), press("Story")),
     "event-time?run=2": (late_record,),
@@ -143,12 +146,13 @@ def in_the_dark(page: Page, width: int = VIEWPORT["width"]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_axe_finds_nothing_on_any_page(app: App, open_page: OpenPage) -> None:
+def test_axe_finds_nothing_on_any_page_and_every_term_is_told(app: App, open_page: OpenPage) -> None:
     assert {view.url for view in VIEWS[1:]} <= {address.partition("?")[0] for address in PAGES}
     page = open_page()
     found: dict[str, list[str]] = {}
     for address in (*PAGES, *OTHERS):
         go(page, app, address)
+        found[f"{address}, terms that are not told"] = untold(page)
         found[address] = violations(page)
         if address in PAGES:
             found[f"{address} dark, on a phone"] = in_the_dark(page, PHONE)

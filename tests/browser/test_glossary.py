@@ -47,6 +47,36 @@ def test_a_term_is_told_on_hover_and_on_focus(open_page: OpenPage) -> None:
     expect(told).to_be_hidden()
 
 
+def test_a_term_without_a_label_is_told_at_its_word_in_the_text(open_page: OpenPage) -> None:
+    page = open_page("")
+    told = page.get_by_role("tooltip")
+    text = page.locator("[data-term=text]").filter(has_text="late record").first
+    meaning = "A record that arrives when the watermark has passed the end of its window"
+    expect(text).to_have_attribute("aria-description", re.compile(meaning))
+    word = text.evaluate("""text => {
+        const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT)
+        for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+            const at = node.data.indexOf('late')
+            if (at < 0) continue
+            const range = new Range()
+            range.setStart(node, at)
+            range.setEnd(node, at + 4)
+            const { x, y, width, height } = range.getBoundingClientRect()
+            return { x: x + width / 2, y: y + height / 2 }
+        }
+    }""")
+    page.mouse.move(word["x"], word["y"])
+    expect(told).to_contain_text(meaning)
+    page.mouse.move(5, 790)
+    expect(told).to_be_hidden()
+    page.keyboard.press("Tab")
+    text.focus()
+    expect(told).to_contain_text(meaning)
+    assert violations(page) == []
+    # An underline is drawn without a change of the text, which is Streamlit's.
+    assert page.evaluate("CSS.highlights.get('changelog-studio-glossary').size") > 0
+
+
 def test_only_the_first_mention_on_a_page_is_underlined(open_page: OpenPage) -> None:
     page = open_page("event-time?run=1")
     _dropped(page)

@@ -1,4 +1,7 @@
-// Tells the terms of the glossary where they stand as labels on the page, and lists all of them in a dialog.
+// Tells the terms of the glossary where they stand on the page, and lists all of them in a dialog.
+//
+// A term is told at its labels; one without a label, at the first text that has it, and else at the first button. The
+// bars of the page, data and stories, which have steps of their own, are left out.
 const EVENT = ".run-edge-event";
 const LABELS = [
   ...["h1", "h2", "h3", "h4"].map((each) => `[data-testid="stHeading"] ${each}`),
@@ -12,7 +15,15 @@ const LABELS = [
   // On the canvas: what a node did not take, or took late, and that it keeps state.
   ":is(button, span):is(.dropped, .late-but-used, .rejected, .watermark, .keeps)",
 ].join(", ");
+const TEXTS = [
+  ':is([data-testid="stMarkdownContainer"], [data-testid="stCaptionContainer"]) :is(p, li)',
+  '[data-testid="stHtml"] :is(p, li, div)',
+].join(", ");
+const LABEL = ':is([data-term="first"], [data-term="again"])';
+const DATA = `code, kbd, pre, td, input, textarea, svg, ${LABEL}, [aria-hidden="true"]`;
+const ELSEWHERE = '.st-key-top-bar, .st-key-inspect-pages, [class*="st-key-story"], dialog';
 const HOSTS = '[data-testid^="stBidiComponent"]';
+const ISOLATED = '[data-testid="stBidiComponentIsolated"]';
 const BARS = ".st-key-top-bar, .st-key-inspect-pages";
 const PRESSABLE = 'a, button, summary, [role="tab"], [role="radio"]';
 const HOVER_MS = 350;
@@ -26,7 +37,8 @@ marks.replaceSync(`
   text-decoration: underline dotted color-mix(in srgb, currentColor 55%, transparent); text-underline-offset: .25em;
   cursor: help;
 }
-[data-term="first"]:focus-visible { outline: 2px solid var(--st-primary-color, currentColor); outline-offset: 2px; border-radius: .15rem; }
+::highlight(${OPEN}) { text-decoration: underline dotted color-mix(in srgb, currentColor 55%, transparent); text-underline-offset: .25em; }
+:is([data-term="first"], [data-term="text"]):focus-visible { outline: 2px solid var(--st-primary-color, currentColor); outline-offset: 2px; border-radius: .15rem; }
 `);
 
 /** The words of the terms, longest first, so that "late but used" is not told as "late". */
@@ -39,7 +51,7 @@ function lexicon(articles) {
   const words = [...terms.keys()].sort((one, other) => other.length - one.length);
   const pattern = words.map((word) => word.replace(signs, "\\$&")).join("|");
   const any = new RegExp(`(?<![\\w+-])(?:${pattern})(?!\\w)`, "gi");
-  return (text) => [...new Set([...text.matchAll(any)].map((found) => terms.get(found[0].toLowerCase())))];
+  return (text) => [...text.matchAll(any)].map((found) => [terms.get(found[0].toLowerCase()), found]);
 }
 
 const instances = new WeakMap();
@@ -62,8 +74,12 @@ function start(root) {
   const list = document.createElement("div");
   list.append(part("template").content.cloneNode(true));
   const articles = [...list.querySelectorAll("article")];
-  const termsIn = lexicon(articles);
+  const found = lexicon(articles);
+  const termsIn = (text) => [...new Set(found(text).map(([term]) => term))];
+  const spoken = globalThis.Highlight ? new Highlight() : new Set();
+  CSS.highlights?.set(OPEN, spoken);
   const tellers = new WeakMap();
+  const words = new WeakMap();
   const marked = new Set();
   const watched = new Set();
   const stops = new AbortController();
@@ -88,6 +104,8 @@ function start(root) {
     return [...document.querySelectorAll(`${LABELS}, ${HOSTS}`)].flatMap((each) => {
       if (each.closest(BARS) && !each.matches(EVENT)) return [];
       if (!each.matches(HOSTS)) return [each];
+      // It is not drawn yet, and nobody tells when it is.
+      if (!each.shadowRoot && each.matches(ISOLATED)) scan ||= setTimeout(mark, SCAN_MS);
       if (!each.shadowRoot || each.shadowRoot === root.getRootNode()) return [];
       watch(each.shadowRoot);
       return [...each.shadowRoot.querySelectorAll(LABELS)];
@@ -97,9 +115,13 @@ function start(root) {
   function mark() {
     scan = 0;
     const seen = new Set();
-    const found = new Set();
+    const now = new Set();
+    const tell = (element, terms) => {
+      tellers.set(element, terms);
+      now.add(element);
+    };
     for (const label of labels()) {
-      if (label.parentElement?.closest("[data-term]")) continue;
+      if (label.parentElement?.closest(LABEL)) continue;
       const terms = termsIn(label.textContent);
       if (!terms.length || !label.checkVisibility()) continue;
       const isFirst = terms.some((term) => !seen.has(term));
@@ -111,36 +133,82 @@ function start(root) {
         if (taker === label) label.tabIndex = 0;
         taker.setAttribute("aria-description", terms.map(meaning).join(" "));
       }
-      for (const each of [label, ...(isFirst ? [taker] : [])]) {
-        tellers.set(each, terms);
-        found.add(each);
-      }
+      for (const each of [label, ...(isFirst ? [taker] : [])]) tell(each, terms);
       if (!isFirst && !label.matches(PRESSABLE)) label.removeAttribute("tabindex");
     }
-    for (const each of marked) if (!found.has(each)) unmark(each);
+    spoken.clear();
+    const texts = [...document.querySelectorAll(TEXTS)].filter((each) => !each.closest(ELSEWHERE));
+    for (const isPressed of [false, true]) {
+      for (const each of texts) if (isPressed === !!each.closest(PRESSABLE)) markText(each, seen, tell);
+    }
+    for (const each of marked) if (!now.has(each)) unmark(each);
     marked.clear();
-    for (const each of found) marked.add(each);
+    for (const each of now) marked.add(each);
     if (shownAt && !shownAt.isConnected) hide();
+  }
+
+  /** The terms of a text that are told nowhere yet. The text takes the focus, and its words answer the mouse. */
+  function markText(text, seen, tell) {
+    if (!termsIn(text.textContent).some((term) => !seen.has(term)) || !text.checkVisibility()) return;
+    const ranges = new Map();
+    const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (node.parentElement.closest(TEXTS) !== text || node.parentElement.closest(DATA)) continue;
+      for (const [term, { index, 0: word }] of found(node.data)) {
+        if (seen.has(term)) continue;
+        seen.add(term);
+        const range = new StaticRange({
+          startContainer: node,
+          startOffset: index,
+          endContainer: node,
+          endOffset: index + word.length,
+        });
+        spoken.add(range);
+        ranges.set(term, range);
+      }
+    }
+    if (!ranges.size) return;
+    const taker = text.closest(PRESSABLE) ?? text;
+    if (taker === text) text.tabIndex = 0;
+    text.dataset.term = "text";
+    taker.setAttribute("aria-description", [...ranges.keys()].map(meaning).join(" "));
+    words.set(text, ranges);
+    tell(text, [...ranges.keys()]);
+    if (taker !== text) tell(taker, [...ranges.keys()]);
+  }
+
+  /** Of a text, what is told at a point: the term of the word there, else nothing. */
+  function wordAt(text, { clientX, clientY }) {
+    for (const [term, { startContainer, startOffset, endOffset }] of words.get(text) ?? []) {
+      const range = new Range();
+      if (!startContainer.isConnected || endOffset > startContainer.length) continue;
+      range.setStart(startContainer, startOffset);
+      range.setEnd(startContainer, endOffset);
+      for (const at of range.getClientRects()) {
+        if (clientX >= at.left && clientX <= at.right && clientY >= at.top && clientY <= at.bottom) return [term, at];
+      }
+    }
+    return null;
   }
 
   function unmark(each) {
     tellers.delete(each);
     each.removeAttribute("aria-description");
     if (each.dataset.term === undefined) return;
-    if (each.dataset.term === "first" && !each.matches("button, a, summary")) each.removeAttribute("tabindex");
+    words.delete(each);
+    if (each.dataset.term !== "again" && !each.matches("button, a, summary")) each.removeAttribute("tabindex");
     delete each.dataset.term;
   }
 
   const meaning = (article) => article.querySelector("p").textContent;
 
-  function show(label) {
+  function show(label, terms = tellers.get(label), at = label.getBoundingClientRect()) {
     clearTimeout(timer);
-    const terms = tellers.get(label);
     if (!terms || dialog.open) return;
     told.replaceChildren(...terms.map((term) => term.cloneNode(true)));
     for (const each of told.children) each.hidden = false;
     told.showPopover();
-    const [at, own] = [label.getBoundingClientRect(), told.getBoundingClientRect()];
+    const own = told.getBoundingClientRect();
     const isAbove = at.bottom + own.height + 8 > innerHeight && at.top > own.height + 8;
     told.style.left = `${Math.max(8, Math.min(at.left, innerWidth - own.width - 8))}px`;
     told.style.top = `${isAbove ? at.top - own.height - 6 : at.bottom + 6}px`;
@@ -158,12 +226,23 @@ function start(root) {
   };
 
   const labelOf = (event) => event.composedPath().find((each) => tellers.has(each));
+  /** Only the words of a text answer the mouse; a text that is pressed answers as a whole. */
+  const isText = (label) => label?.dataset.term === "text" && !label.closest(PRESSABLE);
   const listen = (type, heard, options) => document.addEventListener(type, heard, { signal, ...options });
   listen("pointerover", (event) => {
     const label = labelOf(event);
+    if (isText(label)) return;
     if (event.composedPath().includes(told) || (label && label === shownAt)) return clearTimeout(timer);
     if (label) soon(() => show(label), HOVER_MS);
     else if (shownAt && !isFocused(shownAt)) soon(hide, LEAVE_MS);
+    else if (!shownAt) clearTimeout(timer);
+  });
+  listen("pointermove", (event) => {
+    const text = labelOf(event);
+    if (!isText(text)) return;
+    const word = wordAt(text, event);
+    if (word) soon(() => show(text, [word[0]], word[1]), HOVER_MS);
+    else if (shownAt === text && !isFocused(text)) soon(hide, LEAVE_MS);
     else if (!shownAt) clearTimeout(timer);
   });
   listen("pointerdown", (event) => !event.composedPath().includes(told) && hide());
@@ -225,6 +304,7 @@ function start(root) {
     stops.abort();
     observer.disconnect();
     clearTimeout(scan);
+    CSS.highlights?.delete(OPEN);
     hide();
     for (const each of marked) unmark(each);
   };
