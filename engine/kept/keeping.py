@@ -63,7 +63,7 @@ def keep(
         message = f"{shortened(str(folder))} already exists. Name a new folder."
         raise PipelineError(message)
     if (records := sum(pq.read_metadata(path).num_rows for path in run.recordings.values())) > MOST:
-        message = f"the run read {records:,} records; a test holds up to {MOST:,}. Keep a run of fewer records."
+        message = f"the run read {records:,} events; a test holds up to {MOST:,}. Keep a run of fewer events."
         raise PipelineError(message)
     only = None if chosen is None else smallest(run, chosen, folder.parent, place.spark, told)
     manifest = Manifest.of(**wanted.model_dump(), sources=tuple(run.recordings))

@@ -358,6 +358,7 @@ def test_a_replay_plays_its_events_without_a_server(open_page: OpenPage, tmp_pat
     expect(replay.locator("#now")).to_have_text("event 3 of 3")
     expect(replay.locator("#step")).to_have_text("step 1 of 6")
     replay.get_by_role("slider", name="Event").fill("0")
+    replay.get_by_role("slider", name="Event").blur()
     expect(replay.locator("#now")).to_have_text("before the first event")
     for _ in range(3):
         replay.keyboard.press("n")

@@ -160,15 +160,6 @@ def test_the_player_is_driven_by_keys_and_the_url_follows(open_page: OpenPage) -
     expect(page.get_by_text("None after event 4.")).to_be_visible()
 
 
-def test_a_key_counts_again_before_its_first_press_is_drawn(open_page: OpenPage) -> None:
-    page = open_page("time-travel?run=2&event=1")
-    for event in (2, 3, 4):
-        page.keyboard.press("n")
-        # The address has the event before anything of it is drawn.
-        expect(page).to_have_url(re.compile(f"event={event}"))
-    expect(number(page)).to_have_value("4")
-
-
 def test_a_click_and_a_key_put_no_frame_around_the_page(open_page: OpenPage) -> None:
     page = open_page("time-travel?run=1&event=3")
     main = page.get_by_test_id("stMain")

@@ -38,7 +38,7 @@ def ttl_part(run: Run) -> None:
         )
         return
     if run.kept_from > 1:
-        st.info("The first records of this run were deleted, so it cannot be run again.", icon=":material/info:")
+        st.info("The first events of this run were deleted, so it cannot be run again.", icon=":material/info:")
         return
     _choice(run)
     if run.run_id in trials().going_on:

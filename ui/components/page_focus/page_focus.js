@@ -8,8 +8,9 @@ export default () => {
   const listen = (type, heard) => document.addEventListener(type, heard, { capture: true, signal: stops.signal });
   listen("keydown", ({ key }) => key === "Tab" && note(true));
   listen("pointerdown", () => note(false));
-  listen("change", ({ target }) => {
-    if (target.matches(CHOICES) && !page.hasAttribute("data-tabbing")) target.blur();
+  listen("focusin", ({ target }) => {
+    // By the next turn its press has ended, which focuses it once more.
+    if (target.matches(CHOICES) && !page.hasAttribute("data-tabbing")) setTimeout(() => target.blur());
   });
   return () => stops.abort();
 };
