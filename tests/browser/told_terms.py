@@ -1,7 +1,8 @@
 """Which terms of the glossary stand on a page without being told there.
 
 A term has to be told, on hover and on focus, at one place of a page at least. Left out are names and data: the bars
-with the names of the pages, cells of tables, code, pictures, nodes of a canvas, and stories, which have steps.
+with the names of the pages, cells of tables, code, pictures, nodes of a canvas and its palette, and stories, which have
+steps.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ _MEANINGS: Final = {
 }
 _UNTOLD: Final = r"""meanings => {
     const without = 'script, style, template, code, kbd, pre, td, input, textarea, option, svg, dialog, [role=tooltip],'
-        + '[aria-hidden=true], .react-flow__node, .st-key-top-bar, .st-key-inspect-pages, [class*="st-key-story"]'
+        + '[aria-hidden=true], .react-flow__node, .palette, .st-key-top-bar, .st-key-inspect-pages,'
+        + '[class*="st-key-story"]'
     const signs = /[+\-.*?^$()[\]{}|\\]/g
     const words = Object.keys(meanings).sort((one, other) => other.length - one.length)
     const any = new RegExp(`(?<![\\w+-])(?:${words.map(each => each.replace(signs, '\\$&')).join('|')})(?!\\w)`, 'gi')
