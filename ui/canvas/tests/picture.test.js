@@ -100,9 +100,33 @@ test('a folded group is one node, an open one a frame with its name', () => {
   assert.match(open, /class="frame".*>prices</s)
 })
 
-test('a long name is in two lines, and no line is longer than its node', () => {
-  const svg = pictured(drawing({ nodes: [node('paid_rides_with_their_method')], edges: [] }))
-  assert.match(svg, />paid_rides_with_<.*>their_method</s)
+test('a name is whole in as many lines as it needs, or ends where its node does', () => {
+  const cases = {
+    paid_rides_with_their_method: ['paid_rides_with_', 'their_method'],
+    spent_per_customer_in_berlin: ['spent_per_customer_', 'in_berlin'],
+    average_of_all_readings_per_sensor_and_minute: ['average_of_all_', 'readings_per_', 'sensor_and_minute'],
+    ['x'.repeat(90)]: ['x'.repeat(22), 'x'.repeat(22), `${'x'.repeat(21)}…`],
+  }
+  for (const [name, lines] of Object.entries(cases)) {
+    const svg = pictured(drawing({ nodes: [node(name)], edges: [] }))
+    const shown = [...svg.matchAll(/<text [^>]*font-weight="600"[^>]*>([^<]*)</g)].map((found) => found[1])
+    assert.deepEqual(shown, lines)
+    const card = pictured(drawing({ nodes: [node(name)], edges: [] }), { small: true })
+    const names = [...card.matchAll(/<text [^>]*>([^<]*)</g)].map((found) => found[1])
+    assert.equal(names.join(''), name.length < 60 ? name : `${'x'.repeat(67)}…`)
+  }
+})
+
+test('a record on an edge is whole where there is room for it', () => {
+  const text = 'berlin, 2024-03-01 08:00:00, 12.5'
+  const lit = (/** @type {number} */ gap) => {
+    const nodes = [node('a', { place: [0, 0] }), node('b', { place: [188 + gap, 0] })]
+    /** @type {any} */
+    const facts = { 'a>b:in': { records: [{ kind: '+I', text }] } }
+    return pictured(drawing({ nodes, edges: [edge('a', 'b')] }, { edges: facts }))
+  }
+  assert.match(lit(400), new RegExp(`>${text}<`))
+  assert.match(lit(230), />berlin, 2024-03-01 …</)
 })
 
 test('names and problems are text', () => {

@@ -10,7 +10,8 @@ const BADGE = 27
 const BADGE_HEIGHT = 18
 const LINE = 21
 const LETTER = 7.3
-const MOST_LETTERS = 20
+// Of a record: as many as there is room for.
+const MOST_LETTERS = [60, 40, 30, 20]
 
 /**
  * The kinds of an edge, two to a row or in a column.
@@ -56,10 +57,12 @@ const middle = (points) => points[Math.floor(points.length / 2)]
  */
 export function records(shown, more, points, taken, pen) {
   if (!shown.length) return ''
-  const texts = shown.map((record) => short(record.text, MOST_LETTERS))
-  const width = BADGE + 14 + Math.max(...texts.map((text) => text.length)) * LETTER
+  const longest = Math.max(...shown.map((record) => record.text.length))
   const height = LINE * (shown.length + Number(more > 0)) + 6
-  const { left, top } = placed(points, [{ width, height }], taken) ?? boxAround(middle(points), { width, height })
+  const sizes = MOST_LETTERS.map((most) => ({ most, width: BADGE + 14 + Math.min(most, longest) * LETTER, height }))
+  const { left, top, size } = placed(points, sizes, taken) ?? boxAround(middle(points), sizes[sizes.length - 1])
+  const { most, width } = size
+  const texts = shown.map((record) => short(record.text, most))
   taken.push({ left, top, right: left + width, bottom: top + height })
   const write = (/** @type {string} */ text, /** @type {number} */ x, /** @type {number} */ at) =>
     `<text x="${(left + x).toFixed(1)}" y="${(top + at * LINE + 17).toFixed(1)}" font-size="12" ` +

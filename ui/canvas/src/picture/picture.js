@@ -24,9 +24,24 @@ export const OF_THE_PAGE = {
 const MARGIN = 24
 const SMALL_MARGIN = 4
 const SMALL_GAP = 60
-// Of a line of a name: as many as a node is wide in the widest of the fonts that people have; more of them are smaller.
-const MOST_LETTERS = 17
-const FEW_LETTERS = 14
+// How a name is written, the first in which it is whole: in px, letters of a line, lines. As many letters as a node is
+// wide in the widest of the fonts that people have.
+/** @typedef {{ size: number, letters: number, most: number }} Writing */
+/** @type {Writing[]} */
+const NAMES = [
+  { size: 15, letters: 14, most: 2 },
+  { size: 13.5, letters: 17, most: 2 },
+  { size: 12, letters: 19, most: 3 },
+  { size: 10.5, letters: 22, most: 3 },
+]
+// On a card, which is drawn at a fraction of its size.
+/** @type {Writing[]} */
+const NAMES_OF_A_CARD = [
+  { size: 25, letters: 11, most: 2 },
+  { size: 20, letters: 14, most: 3 },
+  { size: 16, letters: 17, most: 4 },
+]
+const LINE = 1.2
 
 /**
  * @param {Pick<Drawing, 'name' | 'colors' | 'catalog' | 'document' | 'nodes'> & { edges: Partial<Record<string, Carried>> }} drawing
@@ -193,15 +208,19 @@ function drawnEdge(edge, route, facts, taken, pen) {
  */
 function card([x, y], { id, name, title, hint, role, wrong, isFolded, isLit }, { pens, colors, small }) {
   const stroke = wrong.length ? colors['--problem'] : pens.line
-  const lines = broken(name, small ? 11 : MOST_LETTERS)
-  const size = lines.some((line) => line.length > FEW_LETTERS) ? 13.5 : 15
+  const { size, lines } = written(name, small ? NAMES_OF_A_CARD : NAMES)
+  const high = lines.length * size * LINE
   const write = (/** @type {string} */ text, /** @type {number} */ at, /** @type {string} */ look) =>
     `<text x="${x + 17}" y="${y + at}" ${look}>${escaped(text)}</text>`
   const strong = `font-weight="600" fill="${pens.text}"`
   const words = small
-    ? lines.map((line, at) => write(line, (lines.length > 1 ? 32 : 47) + at * 28, `font-size="25" fill="${pens.text}"`))
+    ? lines.map((line, at) =>
+        write(line, (HEIGHT - high) / 2 + size * (0.94 + at * LINE), `font-size="${size}" fill="${pens.text}"`),
+      )
     : [
-        ...lines.map((line, at) => write(line, 25 + at * 18, `font-size="${size}" ${strong}`)),
+        ...lines.map((line, at) =>
+          write(line, (lines.length > 2 ? 4 : 10) + size * (1 + at * LINE), `font-size="${size}" ${strong}`),
+        ),
         write(short(title, 23), lines.length > 1 ? 63 : 45, `font-size="12.5" fill="${pens.muted}"`),
         ...(lines.length > 1 ? [] : [write(short(hint, 24), 63, `font-size="12" fill="${pens.muted}"`)]),
       ]
@@ -245,13 +264,30 @@ const boxOf = ({ position: { x, y }, width = 0, height = 0 }) => ({
 })
 
 /**
- * A name in at most two lines, broken behind an underline if there is one.
+ * The lines of a name, and their size. A name that is too long for all of them ends where its node does.
  *
  * @param {string} name
- * @param {number} most letters in a line
+ * @param {Writing[]} writings
  */
-function broken(name, most) {
-  if (name.length <= most) return [name]
-  const at = name.lastIndexOf('_', most - 1) + 1 || most
-  return [name.slice(0, at), short(name.slice(at), most)]
+function written(name, writings) {
+  for (const { size, letters, most } of writings) {
+    const lines = broken(name, letters)
+    if (lines.length <= most) return { size, lines }
+  }
+  const { size, letters, most } = writings[writings.length - 1]
+  const lines = broken(name, letters)
+  return { size, lines: [...lines.slice(0, most - 1), short(lines.slice(most - 1).join(''), letters)] }
+}
+
+/**
+ * A text in lines, each broken behind an underline if there is one.
+ *
+ * @param {string} text
+ * @param {number} most letters in a line
+ * @returns {string[]}
+ */
+function broken(text, most) {
+  if (text.length <= most) return [text]
+  const at = text.lastIndexOf('_', most - 1) + 1 || most
+  return [text.slice(0, at), ...broken(text.slice(at), most)]
 }
