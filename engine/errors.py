@@ -9,7 +9,8 @@
     │   └── NotRead                 a statement of a script; the rest of the pipeline is planned without it
     ├── PlanRejected                Flink would reject it: the operators do not fit each other
     ├── SourceError                 a file that cannot be read at all
-    │   └── SourceMissing           there is no file, or not yet
+    │   ├── SourceMissing           there is no file, or not yet
+    │   └── OutOfReach              what is named is no address, or nothing here can read it; a PipelineError, too
     ├── TargetError                 a place where a live run cannot write
     ├── RunFailed                   an operator failed while running
     │   ├── TookTooLong             a record, or the answer about some, that took too long
@@ -144,6 +145,10 @@ class SourceError(StudioError):
 
 class SourceMissing(SourceError):
     """There is no file where a source has its files."""
+
+
+class OutOfReach(PipelineError, SourceError):
+    """What a source names is no address, such as three dots, or nothing on this machine can read it."""
 
 
 class TargetError(StudioError):

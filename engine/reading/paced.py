@@ -25,6 +25,8 @@ Seed = Annotated[int, parameter("Seed", "The same seed gives the same records.",
 
 Start = Annotated[int, parameter("Start", "The time of the first record, in UTC.", instant=True)]
 START_MS: Final = 1_704_067_200_000
+MOST_PER_SECOND: Final = 1_000_000
+"""The highest rate of a source."""
 
 
 class MadeUp(Source):
@@ -42,7 +44,7 @@ class MadeUp(Source):
         "Records per second of event time, and in a live run also per second of real time.",
         default=100.0,
         ge=0.001,
-        le=1_000_000,
+        le=MOST_PER_SECOND,
     )
 
     _cut: tuple[int, int] | None = PrivateAttr(None)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from engine.errors import unknown_name
 from engine.model.schema import Column
 from engine.script.parts import Parts
+from engine.script.recorded_clock import ROWTIME
 from engine.script.statements import Cursor, Statement
 from engine.script.tables import Draft, TableDdl, element, options_of
 from engine.script.two_tables import set_aside, use_instead
@@ -47,7 +48,12 @@ def altered(statement: Statement, parts: Parts) -> bool:
     elif kind == "VIEW":
         _alter_view(name, statement, cursor, parts)
     else:
-        _alter_table(parts.tables[name], statement, cursor, parts)
+        try:
+            _alter_table(parts.tables[name], statement, cursor, parts)
+        except SqlRejected as error:
+            # What is wrong is this statement, and not the table, which stays as it is.
+            is_here = statement.place <= (error.line or 0, error.column or 0) <= statement.end
+            raise error if is_here else SqlRejected(error.reason, place=statement.place) from error
     return True
 
 
@@ -68,17 +74,24 @@ def _alter_table(table: TableDdl, statement: Statement, cursor: Cursor, parts: P
             _renamed(known, name, new, parts)
         use_instead([*parts.inserts, *parts.explained], name, new, parts)
         return
+    if cursor.sees("ADD", "PARTITION") or cursor.sees("DROP", "PARTITION"):
+        parts.warnings.append(f"line {cursor.here.line}: partitions of {name} are neither added nor dropped here.")
+        return
     names: dict[str, str] = {}
     if cursor.skip("RENAME"):
+        _without_column(cursor, parts)
         old = cursor.name()
         cursor.expect("TO")
         names[old] = cursor.name()
         changed = _with_names(table, {old: names[old]})
     elif cursor.skip("ADD"):
+        _without_column(cursor, parts)
         changed = _with(table, _elements(table, cursor), is_new=True)
     elif cursor.skip("MODIFY"):
+        _without_column(cursor, parts)
         changed = _with(table, _elements(table, cursor), is_new=False)
     elif cursor.skip("DROP"):
+        _without_column(cursor, parts)
         changed = _without(table, cursor)
     elif cursor.skip("SET"):
         changed = replace(table, options={**table.options, **options_of(cursor)})
@@ -88,6 +101,10 @@ def _alter_table(table: TableDdl, statement: Statement, cursor: Cursor, parts: P
     else:
         message = f"ALTER TABLE {name} takes {_ACTIONS}, not {'the end' if cursor.is_done else cursor.here.text}."
         raise cursor.rejected(message)
+    mark = changed.watermark
+    if mark is not None and mark.column not in (*changed.order, ROWTIME):
+        message = f"{name}: WATERMARK: {unknown_name('column', mark.column, changed.order)}."
+        raise cursor.rejected(message)
     if changed.order != table.order and name not in parts.targets:
         set_aside(name, statement, parts)
     if name in parts.rows:
@@ -95,6 +112,13 @@ def _alter_table(table: TableDdl, statement: Statement, cursor: Cursor, parts: P
         rows: list[dict[str, Any]] = [dict(zip(before, row, strict=True)) for row in parts.rows[name]]
         parts.rows[name] = [[row.get(column.name) for column in changed.written] for row in rows]
     parts.tables[name] = changed
+
+
+def _without_column(cursor: Cursor, parts: Parts) -> None:
+    """Skip the word COLUMN, which other databases have before the name."""
+    if cursor.skip("COLUMN"):
+        note = "Flink would refuse this: ALTER TABLE takes the column's name, without COLUMN before it."
+        parts.warnings.append(f"line {cursor.here.line}: {note}")
 
 
 def _renamed(known: dict[str, Any], old: str, new: str, parts: Parts) -> None:

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
-from engine.errors import SourceMissing, StudioError, unknown_name
+from engine.errors import OutOfReach, SourceMissing, StudioError, unknown_name
 from engine.expressions.flink_sql import flink
 from engine.model.options import milliseconds
 from engine.model.pipeline import Node
@@ -83,7 +83,10 @@ _SERVED: Final[Mapping[str, Callable[[TableDdl, list[str]], tuple[str, dict[str,
 }
 CONNECTORS: Final = ("filesystem", JDBC, "datagen", *_SERVED)
 INSTEAD: Final = "The table has no rows until you enter some in its node, or the script inserts them by VALUES."
-_UNREAD_FORMATS: Final = ("orc", "protobuf", "ogg-json")
+# The last three are Confluent's.
+_UNREAD_FORMATS: Final = ("orc", "protobuf", "ogg-json", "json-registry", "avro-registry", "proto-registry")
+# Comments above a table that tell its node.
+_OF_A_NODE: Final = ("node", "parameters")
 
 
 _OLD: Final = "connector.type"
@@ -146,8 +149,33 @@ def source_table(
 ) -> SourceTable:
     """The source of a table. rows: inserted by the script at clock_ms. kind_column: the kinds of a changelog.
 
-    Rows in a comment above the table stand for what its connector would read.
+    Rows in a comment above the table stand for what its connector would read. A table whose file is on another machine,
+    or whose place is none, has no rows until some are entered. Raises SqlRejected.
     """
+    try:
+        return _source_table(ddl, node_id, folder, analyzer, rows, kind_column, clock_ms, None)
+    except (SourceMissing, OutOfReach) as error:
+        why, path = error.sentence, ddl.options.get("path", "")
+        is_gone = isinstance(error, SourceMissing)
+        # A file that should be beside the script is a slip of its name, and a node of the studio is what it is.
+        if (is_gone and not Path(path).is_absolute()) or not ddl.statement.directives.keys().isdisjoint(_OF_A_NODE):
+            raise ddl.rejected(why) from error
+        if is_gone:
+            why = f"there is no file {path} on this machine."
+        return _source_table(ddl, node_id, folder, analyzer, rows, kind_column, clock_ms, why)
+
+
+def _source_table(
+    ddl: TableDdl,
+    node_id: str,
+    folder: Path,
+    analyzer: Analyzer,
+    rows: list[list[Any]] | None,
+    kind_column: str | None,
+    clock_ms: int,
+    why_not: str | None,
+) -> SourceTable:
+    """The same. why_not: why what its connector reads is not here. Raises SourceMissing, OutOfReach and SqlRejected."""
     require_known_options(ddl)
     warnings: list[str] = list(ddl.warnings)
     waiting = _waiting(ddl)
@@ -164,7 +192,7 @@ def source_table(
         parameters["rows"] = entered
     elif rows is not None:
         operator, parameters = "rows", rows_of(ddl, rows)
-    elif (why := why_unread(ddl)) is not None:
+    elif (why := why_not or why_unread(ddl)) is not None:
         operator, (ddl, parameters) = "rows", stand_in(ddl, clock_ms)
         warnings.append(f"{ddl.name}: {why} {INSTEAD}")
     elif ddl.connector == "datagen" and kind_column is None:
@@ -172,9 +200,6 @@ def source_table(
     elif ddl.connector == "filesystem":
         ddl = with_file_facts(ddl, warnings)
         operator, parameters = _file(ddl, node_id, folder, warnings)
-        if _is_elsewhere(operator, parameters, node_id, folder):
-            warnings.append(f"{ddl.name}: there is no file {parameters['path']} on this machine. {INSTEAD}")
-            operator, (ddl, parameters) = "rows", stand_in(ddl, clock_ms)
     elif ddl.connector == JDBC:
         operator, parameters = jdbc_table(ddl, warnings)
         if "path" in parameters:
@@ -319,21 +344,6 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
     return operator, parameters | _types(ddl, operator, parameters, node_id, folder)
 
 
-def _is_elsewhere(operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> bool:
-    """Whether a script names a file of another machine: a whole path, and there is nothing."""
-    if not Path(parameters["path"]).is_absolute():
-        return False
-    try:
-        source = configured(Node(id=node_id, operator=operator, parameters=parameters))
-        assert isinstance(source, Source)
-        source.derive(node_id, folder)
-    except SourceMissing:
-        return True
-    except StudioError:
-        pass
-    return False
-
-
 def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> dict[str, Any]:
     """The declared types that differ from the types inferred from the file."""
     declared = {column.name: column.type.flink for column in ddl.columns}
@@ -353,5 +363,7 @@ def _check(node: Node, ddl: TableDdl, folder: Path) -> None:
         source = configured(node)
         assert isinstance(source, Source)
         source.derive(node.id, folder)
+    except (SourceMissing, OutOfReach):
+        raise
     except StudioError as error:
         raise ddl.rejected(error.sentence) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from engine.reading.paced import SAMPLE
+from engine.reading.paced import MOST_PER_SECOND, SAMPLE
 from engine.script.tables import TableDdl
 
 
@@ -34,10 +34,17 @@ def generated(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
             if text is not None:
                 made[name] = _number(ddl, option, text, read)
         columns.append(made)
-    rate = _number(ddl, "rows-per-second", options.pop("rows-per-second", "10000"), float)
+    rate = possible_rate(ddl, _number(ddl, "rows-per-second", options.pop("rows-per-second", "10000"), float), warnings)
     warnings += ddl.ignored(options)
     count = None if rows is None else _number(ddl, "number-of-rows", rows, int)
     return {"columns": columns, "rows": count, "rate": rate}
+
+
+def possible_rate(ddl: TableDdl, rate: float, warnings: list[str]) -> float:
+    """The rows per second, with a note if the table asks for more than a source makes."""
+    if rate > MOST_PER_SECOND:
+        warnings.append(f"{ddl.name}: it makes {MOST_PER_SECOND:,} rows per second at most.")
+    return min(rate, MOST_PER_SECOND)
 
 
 def _number(ddl: TableDdl, option: str, text: str, read: Callable[[str], Any]) -> Any:

@@ -10,6 +10,7 @@ from engine.model.pipeline import Node
 from engine.model.types import Map, Row
 from engine.reading.paced import SAMPLE
 from engine.registry import configured
+from engine.script.datagen_tables import possible_rate
 from engine.script.tables import TableDdl
 from engine.sources.faker import Faker
 
@@ -41,7 +42,7 @@ def faked(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
             "null_rate": _number(ddl, options, f"{field}.null-rate", float),
         }
         columns.append({name: value for name, value in made.items() if value not in (None, "", [])})
-    rate = _number(ddl, options, "rows-per-second", float) or float(_RATE)
+    rate = possible_rate(ddl, _number(ddl, options, "rows-per-second", float) or float(_RATE), warnings)
     warnings += ddl.ignored(options)
     parameters = {"columns": columns, "rows": rows, "rate": rate}
     unknown = _placeholders(parameters)

@@ -102,6 +102,7 @@ class Jobs:
 
         Raises SqlRejected and CannotBeRead.
         """
+        self.parts.require_read(name)
         ddl = self.parts.tables[name]
         inserts = [insert for insert in self.parts.inserts if insert.target == name]
         for insert in inserts:

@@ -15,7 +15,9 @@ from engine.model.types import BIGINT, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from engine.reading.avro.formats import AVRO
 from engine.reading.kafka.source import DISCOVERY
 from engine.reading.servers.message_rows import METADATA
+from engine.reading.servers.secrets import named_in
 from engine.script.avro_tables import avro_options
+from engine.script.passwords import kept_options
 from engine.script.tables import Computed, TableDdl, cast_to
 from engine.sql.algebra import Expr
 
@@ -47,7 +49,10 @@ _OF_NO_MATTER: Final = re.compile(
 
 def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
     """The operator of a table over topics, and its parameters. Raises SqlRejected."""
-    options = dict(ddl.options)
+    options = kept_options(ddl)
+    if options != dict(ddl.options):
+        named = ", ".join(dict.fromkeys(named_in(options.values())))
+        warnings.append(f"{ddl.name}: its secrets are not kept. Put them into the environment: the node names {named}.")
     is_upsert = options.pop("connector") == "upsert-kafka"
     if "topic" not in options and "topic-pattern" not in options:
         message = "'topic' is missing: 'topic' = 'orders'."

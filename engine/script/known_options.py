@@ -38,7 +38,8 @@ url table-name driver username password compatible-mode connection.max-retry-tim
 lookup.* sink.*
 """,
     "datagen": "number-of-rows rows-per-second fields.*",
-    "faker": "number-of-rows rows-per-second fields.*",
+    # Confluent's tables have options of their topics, too.
+    "faker": "number-of-rows rows-per-second fields.* changelog.mode key.* value.* kafka.* scan.* error-handling.*",
     "print": "print-identifier standard-error",
     "blackhole": "",
 }

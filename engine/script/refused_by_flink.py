@@ -27,7 +27,7 @@ from engine.sql.rejected import SqlRejected
 # Of lines that are left out: why, and the characters in whose place -- begins a comment.
 _NOT_SQL: Final = {
     "slashes": ("// begins no comment: comments are -- to the end of a line, or /* ... */", 2),
-    "shell": ("this line is a command of a shell, which is left out. Make it a comment: --", 0),
+    "shell": ("this line is a command of a shell or a notebook, which is left out. Make it a comment: --", 0),
 }
 _OPERATORS: Final = {"==": "=", "!=": "<>"}
 _INTERVAL: Final = re.compile(r"\s*(\d+)\s*(second|minute|hour|day|week|month|year)s?\s*", re.IGNORECASE)

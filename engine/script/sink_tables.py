@@ -17,6 +17,7 @@ from engine.contract.target import SinkMode
 from engine.operators.sink import Sink
 from engine.script.jdbc_tables import CONNECTOR as JDBC
 from engine.script.jdbc_tables import is_postgres, jdbc_table
+from engine.script.kafka_tables import TOPICS
 from engine.script.passwords import kept_options
 from engine.script.tables import TableDdl
 from engine.writing.targets import WriteTo
@@ -43,7 +44,7 @@ def target_of(ddl: TableDdl) -> dict[str, Any]:
         _, parameters = jdbc_table(ddl, [])
         del parameters["columns"]
         return {"write_to": WriteTo.POSTGRES.value, **parameters}
-    if ddl.connector in ("kafka", "upsert-kafka") and (found := _topic(ddl)) is not None:
+    if ddl.options.get("connector") in TOPICS and (found := _topic(ddl)) is not None:
         return found
     is_parquet = ddl.connector == "filesystem" and ddl.options.get("format") == "parquet"
     if is_parquet and not ddl.primary_key and (path := ddl.options.get("path")):

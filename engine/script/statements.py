@@ -43,7 +43,7 @@ _NOT_SQL: Final = re.compile(
     r"(?P<kept>'(?:[^']|'')*'|`[^`\n]*`|\"[^\"\n]*\"|--[^\n]*|/\*(?s:.*?)\*/)"
     r"|(?P<slashes>//[^\n]*)"
     r"|^[ \t]*(?P<shell>(?:[$] |[.]{1,2}/\w|(?:[\w.-]+/)+[\w.-]+[.]sh\b|cat [~./]|cd [~./]|curl -|git clone |kubectl "
-    r"|docker (?:compose|exec|run) |docker-compose )[^\n]*)"
+    r"|docker (?:compose|exec|run) |docker-compose |%{1,2}[a-z][\w.]*(?:\([^)\n]*\))?[ \t]*$)[^\n]*)"
     r"|^[\ufeff \t]*Flink SQL>|\ufeff|^>(?= )|^[ \t]*#(?=[ \n#!=]).*$|^[ \t]*#$"
     r"|^\[(?:INFO|WARNING|ERROR)\].*$|^(?:org|java)\.[\w.$]+(?:Exception|Error)\b.*$"
     r"|^!(?:ok|info|warning|error)[ \t]*$|^\+(?:-+\+)+[ \t]*$|^\| .* \|[ \t]*$"
@@ -51,9 +51,11 @@ _NOT_SQL: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _BEGIN: Final = ("CREATE", "INSERT", "DROP", "ALTER", "EXECUTE")
+# They begin a statement only after a whole one, as they stand within others, too.
+_MAY_BEGIN: Final = ("SELECT", "WITH", "SET")
 _QUERY: Final = ("SELECT", "VALUES")
-# Before SELECT, these go on with the same query.
-_GO_ON: Final = ("UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS", "AS", ",")
+# Before SELECT, WITH and SET, these go on with the same statement.
+_GO_ON: Final = ("UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS", "AS", "UPDATE", ",")
 # They begin parts of a query: after a semicolon they go on with the query before it, and alone they are no statement.
 _PARTS_OF_A_QUERY: Final = frozenset(
     ("FROM", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "ON", "WHERE", "AND", "OR", "GROUP", "HAVING", "WINDOW")
@@ -180,18 +182,18 @@ def of_others(text: str) -> Iterator[tuple[str, int]]:
 def _begins_another(before: Sequence[Token], token: Token) -> bool:
     """Whether a token begins another statement, in a line of its own, although the one before did not end."""
     last, word = before[-1], token.text.upper()
-    if word not in (*_BEGIN, "SELECT") or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+    if word not in (*_BEGIN, *_MAY_BEGIN) or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
         return False
     if token.line == last.line or last.text.upper() in _LEAD_TO_ANOTHER:
         return False
     depth = 0
-    is_whole = before[0].text.upper() == "SET" or _count(before, ("CREATE", "TABLE")) > 0
+    is_whole = before[0].text.upper() == "SET" or (_count(before, ("CREATE", "TABLE")) > 0 and word != "WITH")
     for each in before:
         depth += (each.token_type in _OPENING) - (each.token_type in _CLOSING)
         is_whole = is_whole or (depth == 0 and each.text.upper() in _QUERY)
     if depth or before[0].text.upper() in ("EXPLAIN", "ADD", "COMPILE", "EXECUTE"):
         return False
-    return word != "SELECT" or (is_whole and last.text.upper() not in _GO_ON)
+    return word not in _MAY_BEGIN or (is_whole and last.text.upper() not in _GO_ON)
 
 
 def _statement(tokens: Sequence[Token], text: str, comment_at: int) -> Statement:

@@ -121,6 +121,9 @@ def _faked(column: FakerColumn, type_: Type, node: str) -> FakedColumn:
     """A column that is ready to be made. Raises PipelineError for an expression that is missing or wrong."""
     if isinstance(type_, Row):
         shape, wanted = "row", list(type_.fields)
+    elif isinstance(type_, Map) and column.expression:
+        # A multiset is a map of its values to their counts.
+        shape, wanted = "multiset", [("", type_.key)]
     elif isinstance(type_, Map):
         shape, wanted = "map", [("key", type_.key), ("value", type_.value)]
     elif isinstance(type_, Array):

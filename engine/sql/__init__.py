@@ -92,7 +92,8 @@ def parsed(sql: str) -> Expr:
 
 def exactly(emitter: Emitter, emitted: Emitted, columns: Sequence[str], at: Expr) -> str:
     """A node with exactly these columns in this order and by these names. Raises SqlRejected for a processing time."""
-    arrival = [column for column in columns if column in emitted.arrival]
+    # A join keeps no processing time of its sides.
+    arrival = [column for column in columns if column in emitted.arrival or column not in emitted.names]
     if arrival:
         message = f"the processing time {arrival[0]!r} has no value to output. Name the other columns in SELECT."
         raise NoClock(message, at)

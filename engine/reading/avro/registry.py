@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 from urllib.parse import SplitResult, quote, urlsplit
 
-from engine.errors import PipelineError, SourceError, shortened, unknown_name
+from engine.errors import OutOfReach, PipelineError, SourceError, shortened, unknown_name
 from engine.reading.avro.resolution import Unreadable
 from engine.reading.files.named_folders import may_be_read, refused
 from engine.reading.files.web import may_be_asked
@@ -92,7 +92,7 @@ class RegistryOptions:
         """Raise PipelineError for an address or an option that cannot be used."""
         if not self.url.strip():
             message = "registry: there is no address of the schema registry. Give it, such as http://localhost:8081."
-            raise PipelineError(message, node, "registry")
+            raise OutOfReach(message, node, "registry")
         for parts in self.parts(node):
             host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
             is_asked = may_be_contacted(host, port)
@@ -139,7 +139,7 @@ def _parts(address: str, node: str) -> SplitResult:
         is_right = False
     if not is_right:
         message = f"registry: {shortened(address, 80)!r} is not an address such as http://localhost:8081. Correct it."
-        raise PipelineError(message, node, "registry")
+        raise OutOfReach(message, node, "registry")
     if parts.username is not None:
         message = (
             "registry: a name or password in the address would be kept with the pipeline. Give them as the option "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -29,7 +30,7 @@ class Element(NamedTuple):
 
 
 class FakedColumn(NamedTuple):
-    """A column. shape: scalar, array, map or row. length: of an array or a map."""
+    """A column. shape: scalar, array, map, multiset or row. length: of a collection."""
 
     name: str
     shape: str
@@ -97,6 +98,9 @@ def _one(column: FakedColumn, choose: Chooser, now_ms: float) -> str:
                 for _ in range(column.length)
             }
             return f"{{{', '.join(f'{json.dumps(key)}: {value}' for key, value in pairs.items())}}}"
+        case "multiset":
+            counts = Counter(text(first.parts, choose, now_ms) for _ in range(column.length))
+            return f"{{{', '.join(f'{json.dumps(value)}: {count}' for value, count in counts.items())}}}"
     fields = (f"{json.dumps(each.name)}: {_json(each, choose, now_ms)}" for each in column.elements)
     return f"{{{', '.join(fields)}}}"
 

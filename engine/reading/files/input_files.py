@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from engine.contract.scan import LINE_BYTES
-from engine.errors import SourceError, SourceMissing
+from engine.errors import OutOfReach, SourceError, SourceMissing
 from engine.reading.files.buckets import BucketError
 from engine.reading.files.named_folders import may_be_read, refused
 from engine.reading.files.patterns import MOST_LOOKED, TooWide, matching
@@ -33,6 +33,7 @@ from engine.reading.files.storage import (
     unpacked,
 )
 
+_HADOOP: Final = "libhdfs"
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _CHUNK: Final = 1 << 20
 
@@ -165,6 +166,9 @@ def _stored_files(path: str, node: str, endings: Collection[str], storage: Stora
     except BucketError as error:
         raise SourceError(str(error), node, "path") from error
     except OSError as error:
+        if _HADOOP in str(error):
+            message = f"{path} is read with Hadoop's {_HADOOP}, which this machine has not."
+            raise OutOfReach(message, node, "path") from error
         message = f"{path} cannot be read: {error}. Check the address, and who may read it."
         raise SourceError(message, node, "path") from error
     if not found:

@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NoReturn
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
-from engine.errors import SourceError, SourceMissing
+from engine.errors import OutOfReach, SourceError, SourceMissing
 from engine.reading.files.named_folders import ENVIRONMENT, is_on_named_host, may_be_read, refused
 from engine.reading.files.web_hosts import addresses_of, is_public, is_served
 from engine.reading.servers.named_servers import is_host
@@ -256,7 +256,7 @@ def _parts(address: str, node: str) -> SplitResult:
         raise SourceError(message, node, "path")
     if parts.scheme.lower() != "https":
         message = f"path: {address[:200]} would be sent unencrypted, and could be changed on its way. Use https."
-        raise SourceError(message, node, "path")
+        raise OutOfReach(message, node, "path")
     if parts.username is not None:
         message = "path: a name or password in an address would be kept with the pipeline. Download the file instead."
         raise SourceError(message, node, "path")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from engine.errors import SourceError, shortened
+from engine.errors import OutOfReach, SourceError, shortened
 from engine.reading.servers.named_servers import is_host, may_be_contacted, not_listed, unlisted
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def check_brokers(servers: str, node: str) -> None:
         host = address.rpartition(":")[0] or address
         if not is_host(host.strip("[]")):
             message = f"servers: {shortened(host, 80)!r} is not a host name. Correct it."
-            raise SourceError(message, node, "servers")
+            raise OutOfReach(message, node, "servers")
     if (other := unlisted(servers, _PORT)) is not None:
         message = f"servers: {not_listed(other)}"
         raise SourceError(message, node, "servers")

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
-from engine.errors import PipelineError, SourceError
+from engine.errors import OutOfReach, PipelineError, SourceError
 from engine.reading.apart import Foreign
 from engine.reading.apart.talking import Apart
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
@@ -107,13 +107,13 @@ def check_options(properties: Mapping[str, str], node: str) -> None:
                 f"properties: {name} names none of {', '.join(_JAAS_MODULES)}. For other mechanisms set librdkafka's "
                 "own options, such as sasl.kerberos.principal."
             )
-            raise PipelineError(message, node, "properties")
+            raise OutOfReach(message, node, "properties")
         if name == "ssl.truststore.location" and value.lower().endswith((".jks", ".p12", ".pfx")):
             message = (
                 f"properties: {value} is a keystore of Java; librdkafka reads certificates as PEM. Convert it, and "
                 "name the .pem file."
             )
-            raise PipelineError(message, node, "properties")
+            raise OutOfReach(message, node, "properties")
         if name in BROKERS:
             message = f"properties: {name} is the field Brokers. Name them there."
             raise PipelineError(message, node, "properties")

@@ -9,7 +9,7 @@ from typing import Final
 
 from engine.contract.parameters import Duration, parameter
 from engine.contract.source import Endless
-from engine.errors import PipelineError
+from engine.errors import OutOfReach, PipelineError
 from engine.reading.kafka.brokers import check_brokers
 from engine.reading.kafka.client import check_options
 from engine.reading.kafka.offsets import Extent, specific_offsets
@@ -77,7 +77,7 @@ class Topics(ReceivedSource):
         """Raise PipelineError for brokers, names, options and places that cannot be used."""
         if not self.servers.strip():
             message = "servers: there is no address of a broker. Give it as host:port, such as localhost:9092."
-            raise PipelineError(message, node, "servers")
+            raise OutOfReach(message, node, "servers")
         check_brokers(self.servers, node)
         if bool(self.topics) == bool(self.topic_pattern):
             both = "there are names and a pattern; give only one of the two." if self.topics else ""

@@ -173,7 +173,6 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
         (RAW.replace("line STRING", "line STRING, more INT"), "format: raw is for a value of one column."),
         (RAW.replace("ISO-8859-1", "nonsense"), "raw_charset: 'nonsense' is no known charset."),
         (RAW.replace("little-endian", "middle"), "'raw.endianness' is big-endian or little-endian, not 'middle'."),
-        (ORDERS.replace("${env:KAFKA_PASSWORD}", "hunter2"), "sasl.password holds a secret"),
         (CHANGES.replace("'upsert'", "'some'"), "'changelog-mode' is 'some'. Available: all, upsert."),
         (
             CHANGES.replace("name STRING", "name STRING, at TIMESTAMP_LTZ(3) METADATA FROM 'op'"),

@@ -32,8 +32,32 @@ CASES = {
     "a command of a shell": (
         "./bin/kafka-topics.sh --create --topic t\n" + TABLE + "SELECT k FROM t;\n  # what it gives\n$ cat '/tmp/x",
         [
-            "line 1: Flink would refuse this: this line is a command of a shell, which is left out. "
+            "line 1: Flink would refuse this: this line is a command of a shell or a notebook, which is left out. "
             "Make it a comment: --."
+        ],
+    ),
+    "what is left out, and what another tool fills in": (
+        TABLE + "CREATE TABLE u (a INT, ...);\nCREATE TABLE v (a INT) WITH (${jdbc});\n"
+        "SELECT {{ column }} FROM t;\nSELECT k FROM t;",
+        [
+            "line 2, column 24: '...' stands for what the text leaves out. Write it, or remove it.",
+            "line 3, column 30: another tool fills in ${jdbc}, which Flink does not know. Write the value itself.",
+            "line 4, column 8: another tool fills in {{ column }}, which Flink does not know. Write the value itself.",
+        ],
+    ),
+    "an ALTER TABLE that does not fit its table": (
+        TABLE + "ALTER TABLE t DROP nothing;\nALTER TABLE t ADD WATERMARK FOR x AS x;\n"
+        "ALTER TABLE t ADD COLUMN more INT;\nSELECT k, more FROM t;",
+        [
+            "line 2, column 1: t: DROP: unknown column 'nothing'. Available: k, s, ts.",
+            "line 3, column 38: t: WATERMARK: unknown column 'x'. Available: k, s, ts.",
+            "line 4: Flink would refuse this: ALTER TABLE takes the column's name, without COLUMN before it.",
+        ],
+    ),
+    "no semicolon before WITH and SET": (
+        TABLE + "SELECT k FROM t\nSET 'parallelism.default' = '1'\nWITH u AS (SELECT k FROM t) SELECT k FROM u;",
+        [
+            "line 2: Flink would refuse this: a semicolon is missing at the end of the statement.",
         ],
     ),
     "what is no SQL": (

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from engine.script.passwords import without_passwords
+from tests.engine.script.scripts import read
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.mark.parametrize(
@@ -42,3 +48,18 @@ def test_a_secret_is_replaced_by_the_name_of_a_variable(text: str, kept: str) ->
 )
 def test_an_address_and_a_column_stay_as_they_are(text: str) -> None:
     assert without_passwords(text) == text
+
+
+def test_the_secrets_of_a_topic_are_named(spark: SparkSession) -> None:
+    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="hush";'
+    script = (
+        "CREATE TABLE t (c INT) WITH ('connector' = 'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'b:9092', "
+        f"'format' = 'json', 'properties.sasl.jaas.config' = '{login}', 'properties.ssl.key.password' = 'hush');\n"
+        "SELECT c FROM t;"
+    )
+    opened = read(script, spark)
+    assert "hush" not in opened.pipeline.to_json()
+    assert (
+        "t: its secrets are not kept. Put them into the environment: the node names STUDIO_PASSWORD, T_PASSWORD."
+        in opened.warnings
+    )

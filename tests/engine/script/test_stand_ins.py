@@ -88,3 +88,33 @@ def test_a_comment_that_holds_no_rows_is_told(spark: SparkSession) -> None:
     with pytest.raises(Exception, match="studio.rows is 1, not a JSON list"):
         read(f"-- studio.rows: 1\n{LAKE}\nSELECT id FROM l;", spark)
     assert isinstance(read(f"-- studio.rows: [[1, 2]\n{LAKE}\nSELECT id FROM l;", spark).pipeline.node("l"), Node)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ("'filesystem', 'path' = '/none/x.csv', 'format' = 'csv'", "there is no file /none/x.csv on this machine."),
+        ("'filesystem', 'path' = 'http://h/x.csv', 'format' = 'csv'", "path: http://h/x.csv would be sent unencrypted"),
+        ("'kafka', 'topic' = 't', 'properties.bootstrap.servers' = '...', 'format' = 'json'", "servers: '...' is not"),
+        ("'kafka', 'topic' = 't', 'format' = 'json'", "servers: there is no address of a broker."),
+        (
+            "'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'b', 'format' = 'avro-confluent', "
+            "'avro-confluent.url' = '<registry>'",
+            "registry: '<registry>' is not an address",
+        ),
+        (
+            "'kafka', 'topic' = 't', 'properties.bootstrap.servers' = 'b', 'format' = 'json', "
+            "'properties.ssl.truststore.location' = '/t.jks'",
+            "properties: /t.jks is a keystore of Java",
+        ),
+        ("'kafka', 'topic' = 't', 'format' = 'json-registry'", "the format 'json-registry' is not read here."),
+    ],
+)
+def test_a_table_whose_place_is_not_here_has_no_rows_until_some_are_entered(
+    spark: SparkSession, options: str, why: str
+) -> None:
+    script = read(f"CREATE TABLE t (c INT) WITH ('connector' = {options});\nSELECT c FROM t;", spark)
+    (note,) = [each for each in script.warnings if "until you enter some" in each]
+    assert note.startswith(f"t: {why}")
+    assert script.pipeline.nodes[0].operator == "rows"
+    plan(filled(script.pipeline, "t", [[1]]), TypeRules(), Path())
