@@ -118,11 +118,14 @@ class Lifetimes:
     def note(self, edge: Edge, told: Told = lambda records, of: None) -> None:
         """Store the lifetimes of all rows, a portion at a time. What is stored stays if `told` raises an error."""
         while not edge.is_insert_only:
-            with self._lock, self._database.transaction() as cursor:
-                known, total = _extend(cursor, edge)
+            known, total = self._database.with_room(lambda: self._extend(edge))
             told(known, total)
             if known >= total:
                 return
+
+    def _extend(self, edge: Edge) -> tuple[int, int]:
+        with self._lock, self._database.transaction() as cursor:
+            return _extend(cursor, edge)
 
     def is_behind(self, run_id: int) -> bool:
         """Whether more records of a run are missing than a page can wait for."""

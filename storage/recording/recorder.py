@@ -105,9 +105,18 @@ class Recording:
         if self._is_committed(output.epoch):
             self.abandon()
             return
-        loading = self._loading(output.epoch)
         before = self._database.bytes_on_disk()
-        self._open = None
+        self._database.with_room(lambda: self._store(output))
+        self._largest = max(self._largest, self._database.bytes_on_disk() - before)
+        if not output.is_last:
+            self._require_room(output)
+        self._follow(self.run_id)
+        if output.checkpoint:
+            self._let_go(self.run_id)
+
+    def _store(self, output: EpochOutput) -> None:
+        """Complete the open transaction; a second attempt starts a new one, with all edges."""
+        loading, self._open = self._loading(output.epoch), None
         try:
             for place, files in output.edges.items():
                 loading.load(place, files)
@@ -116,12 +125,6 @@ class Recording:
             loading.transaction.abandon()
             raise
         loading.transaction.commit()
-        self._largest = max(self._largest, self._database.bytes_on_disk() - before)
-        if not output.is_last:
-            self._require_room(output)
-        self._follow(self.run_id)
-        if output.checkpoint:
-            self._let_go(self.run_id)
 
     def pause(self, *, paused: bool) -> None:
         """Note that a live run was paused or continued."""

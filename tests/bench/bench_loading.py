@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from engine.contract.frames import KIND, SEQ, STEP, TIME, TOP
 from engine.contract.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView, EpochOutput
 from storage import Store, store
-from storage.database.connection import memory_limit_mib
+from storage.database.connection import MEMORY_MIB
 from tests.storage.written_runs import columns, edge, plan
 
 Longs = NDArray[np.int64]
@@ -61,7 +61,7 @@ def main(events: int, turns: int) -> None:
 def load_plain(path: Path, files: dict[str, list[EdgeFile]]) -> dict[str, float]:
     """The CPU seconds per edge for plain tables."""
     found = {}
-    with duckdb.connect(path, config={"memory_limit": f"{memory_limit_mib()}MiB"}) as connection:
+    with duckdb.connect(path, config={"memory_limit": f"{MEMORY_MIB}MiB"}) as connection:
         for name, parts in files.items():
             names = [part.path for part in parts]
             found[name] = timed(lambda name=name, names=names: connection.read_parquet(names).create(name))  # type: ignore[misc]
