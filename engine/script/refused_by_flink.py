@@ -21,6 +21,7 @@ from engine.model.types import DATE, Time, Timestamp, Type
 from engine.script.of_databases import closed, of_databases
 from engine.script.statements import Cursor, Statement, of_others, statements, without_prompts
 from engine.script.tables import create_table
+from engine.script.windows_of_both import bounds_of_both, repeated_bounds
 from engine.sql.identifiers import RESERVED
 from engine.sql.rejected import SqlRejected
 
@@ -81,7 +82,7 @@ def slips(script: str) -> tuple[Slip, ...]:
         why, length = _NOT_SQL[kind]
         found.append(Slip(line, why, at, at + length, "--" if length else "-- "))
     for statement in parts:
-        for rule in (_operators, _commas, _limits, _intervals):
+        for rule in (_operators, _commas, _limits, _intervals, _bounds, _repeated):
             found += rule(statement.tokens)
         found += _names(statement, named)
         if statement.creates("TABLE"):
@@ -142,6 +143,17 @@ def _intervals(tokens: Sequence[Token]) -> Iterator[Slip]:
             if match is not None:
                 right = f"'{match[1]}' {match[2].upper()}"
                 yield _slip([token], f"INTERVAL '{token.text}' is written INTERVAL {right}", right)
+
+
+def _bounds(tokens: Sequence[Token]) -> Iterator[Slip]:
+    for at, table in bounds_of_both(tokens).items():
+        name = tokens[at].text
+        yield _slip([tokens[at]], f"{name} is ambiguous, as both tables of the join have it", f"{table}.{name}")
+
+
+def _repeated(tokens: Sequence[Token]) -> Iterator[Slip]:
+    for at in repeated_bounds(tokens):
+        yield _slip(tokens[at - 1 : at + 1], f"{tokens[at].text} is ambiguous above this query, whose * has it", "")
 
 
 def _databases(statement: Statement) -> Iterator[Slip]:

@@ -40,6 +40,7 @@ from engine.script.statements import (
 )
 from engine.script.tables import NOT_READ, TableDdl, create_table
 from engine.script.two_tables import set_aside
+from engine.script.windows_of_both import with_tables_of_bounds
 from engine.sql.algebra import Expr
 from engine.sql.clauses.constants import NoConstant, values_of
 from engine.sql.dialect import Flink
@@ -107,7 +108,7 @@ def taken_apart(text: str) -> Parts:
 
 def _take(statement: Statement, parts: Parts) -> None:
     parts.directives |= {name: value for name, value in statement.directives.items() if name in _OF_ALL}
-    _statement(with_changelog_views(_without_hints(statement, parts), parts), parts)
+    _statement(with_changelog_views(with_tables_of_bounds(_without_hints(statement, parts)), parts), parts)
 
 
 def _show(parts: Parts) -> None:

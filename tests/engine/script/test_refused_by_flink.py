@@ -9,7 +9,7 @@ import pytest
 
 from engine.script.refused_by_flink import as_flink_wants, notes, slips
 from engine.sql.rejected import SqlRejected
-from tests.engine.script.scripts import content, read
+from tests.engine.script.scripts import content, read, refusals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -167,6 +167,46 @@ def test_null_alone_in_values_is_told_by_its_name(spark: SparkSession) -> None:
     with pytest.raises(SqlRejected, match="NULL alone has no type in VALUES. Give it one: CAST"):
         read("SELECT * FROM (VALUES (1, NULL), (2, NULL)) AS t(a, b);", spark)
     assert read("SELECT * FROM (VALUES (1, NULL), (2, 'x')) AS t(a, b);", spark).jobs
+
+
+_TUMBLED = "(SELECT * FROM TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '1' MINUTE)))"
+JOINED = (
+    "CREATE TABLE w (k INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts);\n"
+    "INSERT INTO w VALUES (1, TIMESTAMP '2024-01-01 10:00:00');\n"
+    "SELECT {0}window_start, {0}window_end AS window_end, CAST({0}window_start AS STRING) AS s, L.k\n"
+    "FROM {1} L {2}JOIN {1} AS R\n"
+    "ON L.k = R.k AND L.window_start = R.window_start AND L.window_end = R.window_end WHERE {0}window_end > L.ts;"
+)
+
+
+def test_the_windows_of_both_sides_of_a_join_are_those_of_either(spark: SparkSession) -> None:
+    given, wanted = (JOINED.format(table, _TUMBLED, "") for table in ("", "L."))
+    script = read(given, spark)
+    why = "is ambiguous, as both tables of the join have it."
+    assert notes(given)[:2] == [f"line 3: Flink would refuse this: window_{each} {why}" for each in ("start", "end")]
+    assert as_flink_wants(given) == wanted
+    assert content(read(wanted, spark).pipeline) == content(script.pipeline)
+    assert notes(wanted) == []
+
+
+def test_a_bound_that_a_sub_query_repeats_is_left_out(spark: SparkSession) -> None:
+    windows = "TABLE(TUMBLE(TABLE w, DESCRIPTOR(ts), INTERVAL '1' MINUTE))"
+    table = JOINED.partition("SELECT")[0]
+    wanted = f"{table}SELECT window_start, k FROM (SELECT * FROM {windows}) AS x;"
+    given = wanted.replace("SELECT * FROM", "SELECT *, window_start FROM")
+    why = "line 3: Flink would refuse this: window_start is ambiguous above this query, whose * has it."
+    assert notes(given) == [why]
+    assert as_flink_wants(given) == wanted
+    assert read(given, spark).jobs
+    assert notes(f"{table}SELECT *, window_start FROM {windows};") == []
+
+
+def test_windows_that_a_join_pads_or_does_not_compare_are_ambiguous(spark: SparkSession) -> None:
+    for script in (
+        JOINED.format("", _TUMBLED, "LEFT "),
+        JOINED.format("", _TUMBLED, "").replace(" AND L.window_start = R.window_start", ""),
+    ):
+        assert "is ambiguous. Write L.window_" in refusals(script, spark)
 
 
 @pytest.mark.parametrize("text", ["SELECT 'open", "", "CREATE TABLE", "INSERT INTO", "INSERT INTO t (", "SELECT ("])
