@@ -11,7 +11,7 @@ from typing import Final
 
 from engine.model.combined_watermark import combined_watermark, holdbacks_of, shifted
 from storage.database.connection import Database
-from storage.event_time.needed_waits import LateOperator
+from storage.event_time.needed_waits import LateOperator, raised
 from storage.event_time.timeline import Timelines
 from storage.event_time.watermarks import lines_of, moves_of
 from storage.library.of_all_runs import OfAllRuns
@@ -44,28 +44,31 @@ class AddedLatencies(OfAllRuns):
         super().__init__(database, runs)
         self._timelines = timelines
 
-    def compared(self, run_id: int, operator: LateOperator, delay_ms: int) -> AddedLatency:
-        """How much later than in the run the operator's windows would fire."""
+    def compared(self, run_id: int, operator: LateOperator, tried: LateOperator) -> AddedLatency:
+        """How much later than in the run the operator's windows would fire. tried: it, with other delays."""
         import numpy as np
 
         run = self._runs.stored(run_id)
         fires = run.tables.fires
         ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": operator.node})])
-        seqs, tops = self._tops(run, operator)
-        if not len(ends) or not seqs:
-            return AddedLatency(len(ends), 0.0, 0)
-        places = np.array([*seqs, run.last_seq])
-        marks = np.array(tops)
-        then = np.searchsorted(marks, ends - 1 + delay_ms)
-        now = np.searchsorted(marks, ends - 1 + operator.delay_ms)
-        later = places[then] - places[now]
-        return AddedLatency(len(ends), float(later.mean()), int((then == len(seqs)).sum()))
+        fired = []
+        for each in (operator, tried):
+            seqs, tops = self._tops(run, each)
+            if not len(ends) or not seqs:
+                return AddedLatency(len(ends), 0.0, 0)
+            at = np.searchsorted(np.array(tops), ends - 1 + each.delay_ms)
+            fired.append(np.array([*seqs, run.last_seq])[at])
+        now, then = fired
+        return AddedLatency(len(ends), float((then - now).mean()), int((at == len(seqs)).sum()))
 
     def _tops(self, run: StoredRun, operator: LateOperator) -> tuple[list[int], list[int]]:
-        """The lowest of the sources' largest event times: the events that raised it, and its values after them."""
+        """The lowest of the sources' largest event times: the events that raised it, and its values after them.
+
+        A source with a shorter delay than the largest counts as ahead by the difference.
+        """
         timeline = self._timelines.timeline(run.run_id, node=operator.node)
-        delays = {edge.node: edge.watermark_delay_ms or 0 for edge in run.edges if edge.role == "source"}
-        lines = {name: shifted(line, delays[name]) for name, line in lines_of(moves_of(timeline)).items()}
+        shifts = raised(run, operator)
+        lines = {name: shifted(line, shifts[name]) for name, line in lines_of(moves_of(timeline)).items()}
         if set(lines) < set(holdbacks_of(run.above(operator.node))):
             return [], []
         risen = combined_watermark(lines, run.above(operator.node), timeline.idle)

@@ -5,12 +5,14 @@ records. A record is late if the watermark before its event has reached its boun
 time so far minus the delay. So with the allowed lateness added to the delay
 
     kept  <=>  delay + allowed lateness >= needed,    needed = largest event time before - bound + 1
+
+Below several sources, the delay is the largest of theirs; one with a shorter delay counts as ahead by the difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from engine.contract.late_rule import EndOfWindow, KeptPartner, LateRule, NothingLaterSent, OwnTime
@@ -33,17 +35,35 @@ _COMPARED: Final = 50_000
 class LateOperator:
     """An operator whose late records depend on the watermark delay.
 
-    rule: when a record is late for it. delay_ms: the largest delay of the sources above it. is_exact: whether the
-    answer for another delay equals that of a run with it. It is False if the rule is not exact, if the input has too
-    many rows to compare, if the sources have different delays, or if the input itself depends on a watermark.
+    rule: when a record is late for it. delays_ms: by source above it. is_exact: whether the answer for other delays
+    equals that of a run with them. It is False if the rule is not exact, if the input has too many rows to compare, or
+    if the input itself depends on a watermark.
     """
 
     node: str
     operator: str
     rule: LateRule
-    sources: tuple[str, ...]
-    delay_ms: int
+    delays_ms: Mapping[str, int]
     is_exact: bool
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources above it."""
+        return tuple(self.delays_ms)
+
+    @property
+    def delay_ms(self) -> int:
+        """The largest delay of its sources."""
+        return max(self.delays_ms.values())
+
+    @property
+    def ahead_ms(self) -> Mapping[str, int]:
+        """By source, how much shorter its delay is than the largest."""
+        return {source: self.delay_ms - delay_ms for source, delay_ms in self.delays_ms.items()}
+
+    def with_delay(self, delay_ms: int) -> LateOperator:
+        """The operator with this as the largest delay; the others differ from it as before, but are not negative."""
+        return replace(self, delays_ms={each: max(0, delay_ms - ahead) for each, ahead in self.ahead_ms.items()})
 
     @property
     def wait_ms(self) -> int:
@@ -77,9 +97,8 @@ def late_operator(run: StoredRun, edge: Edge, edges: Sequence[Edge]) -> LateOper
         node=edge.node,
         operator=edge.operator,
         rule=rule,
-        sources=tuple(delays),
-        delay_ms=max(known),
-        is_exact=rule.is_exact and is_compared and len(set(known)) == 1 and _is_stateless_above(run, edge.node),
+        delays_ms={name: delay for name, delay in delays.items() if delay is not None},
+        is_exact=rule.is_exact and is_compared and _is_stateless_above(run, edge.node),
     )
 
 
@@ -152,10 +171,9 @@ def _is_stateless_above(run: StoredRun, node: str) -> bool:
 def _single(operator: LateOperator, run: StoredRun, port: str, starts_ms: Mapping[str, int]) -> str:
     """For an operator with one source: the largest event time before each record, minus the operator's holdback."""
     (source,) = operator.sources
-    held = run.holdbacks(operator.node).get(source, 0)
     return (
         f"SELECT {literal(port)} AS port, seq, event_time_ms AS time_ms, "
-        f"lag(watermark_ms, 1, {starts_ms.get(source, 'NULL')}) OVER () + {operator.delay_ms - held} AS top "
+        f"lag(watermark_ms, 1, {starts_ms.get(source, 'NULL')}) OVER () + {_shifts(operator, run)[source]} AS top "
         f"FROM {run.tables.events} WHERE source = {literal(source)} AND NOT is_end"
     )
 
@@ -169,7 +187,7 @@ def tops_where_idle(watermarks: RunWatermarks, run: StoredRun, operator: LateOpe
         return None
     import pyarrow as pa
 
-    line = watermarks.combined(run.above(operator.node), run.last_seq, shifts_ms=_delays(run))
+    line = watermarks.combined(run.above(operator.node), run.last_seq, shifts_ms=raised(run, operator))
     seqs, marks = line.seqs.tolist(), line.marks.tolist()
     if line.start_ms != MIN_WATERMARK:
         # Before the kept events.
@@ -177,14 +195,16 @@ def tops_where_idle(watermarks: RunWatermarks, run: StoredRun, operator: LateOpe
     return pa.table({"seq": pa.array(seqs, pa.int64()), "top": pa.array(marks, pa.int64())})
 
 
-def _delays(run: StoredRun) -> dict[str, int]:
-    return {edge.node: edge.watermark_delay_ms or 0 for edge in run.sources}
+def raised(run: StoredRun, operator: LateOperator) -> dict[str, int]:
+    """By source of the run, the difference from its watermark to its largest event time, plus what it is ahead."""
+    ahead = operator.ahead_ms
+    return {edge.node: (edge.watermark_delay_ms or 0) + ahead.get(edge.node, 0) for edge in run.sources}
 
 
 def _shifts(operator: LateOperator, run: StoredRun) -> dict[str, int]:
-    """By source, the difference from its watermark to its largest event time, minus the operator's holdback."""
-    delays, held = _delays(run), run.holdbacks(operator.node)
-    return {source: delays[source] - held.get(source, 0) for source in operator.sources}
+    """The same of the sources above an operator, minus its holdback."""
+    shifts, held = raised(run, operator), run.holdbacks(operator.node)
+    return {source: shifts[source] - held.get(source, 0) for source in operator.sources}
 
 
 def _end_and_bound(bound: EndOfWindow | OwnTime) -> tuple[str, str]:

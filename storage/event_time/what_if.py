@@ -1,8 +1,8 @@
 """What-if analysis of a stored run: the records that another watermark delay or allowed lateness would have kept.
 
 One histogram of the needed waits (`storage.event_time.needed_waits`) answers for every delay and lateness at once.
-Below several sources, the watermark is the lowest of theirs; all of them get the same delay here. Sources without a
-delay are not covered: explicit watermarks do not depend on one.
+Below several sources, the watermark is the lowest of theirs, and in one histogram their delays keep their differences.
+Sources without a delay are not covered: explicit watermarks do not depend on one.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from storage.database.cache import RunCache
+from storage.database.cache import MemoryCache, RunCache
 from storage.database.connection import Database
 from storage.database.edge_records import values_of_events
+from storage.database.sql import literal
 from storage.event_time.needed_waits import LateOperator, late_inputs, late_operator, needed, tops_where_idle
 from storage.event_time.watermarks import RunWatermarks
 from storage.library.of_all_runs import OfAllRuns
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 # The minimum distance of a knee below the line, as a fraction of the whole.
 _CLEAR: Final = 0.05
 _TOPS: Final = "tops"
+_TRIED: Final = 16
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,10 @@ class Losses:
     def lost(self, wait_ms: int) -> int:
         """The number of late records if the delay and the allowed lateness add up to `wait_ms`."""
         return int(self.counts[self.needed > wait_ms].sum())
+
+    def kept(self, wait_ms: int) -> float:
+        """The share of all records, from 0 to 1, that such a wait does not lose."""
+        return 1 - self.lost(wait_ms) / self.total if self.total else 1.0
 
     @property
     def lossless_ms(self) -> int:
@@ -100,6 +106,7 @@ class WhatIf(OfAllRuns):
     def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         super().__init__(database, runs)
         self._cache = cache
+        self._tried: MemoryCache[tuple[list[int], list[int]]] = MemoryCache(_TRIED)
 
     def operators(self, run_id: int) -> tuple[LateOperator, ...]:
         """The operators of a run whose late records depend on the delay, in the order of the graph."""
@@ -113,13 +120,17 @@ class WhatIf(OfAllRuns):
         return tuple(by_node.values())
 
     def losses(self, run_id: int, operator: LateOperator) -> Losses:
-        """The histogram of the waits that an operator's records need; computed once per run."""
+        """The histogram of the waits that an operator's records need, computed once for the delays of the run."""
         import numpy as np
 
         run = self._runs.stored(run_id)
-        waits, counts = self._cache.get(
-            run_id, f"losses of {operator.node}", run.progress, lambda: self._histogram(run, operator)
-        )
+        if _are_as_in(run, operator):
+            waits, counts = self._cache.get(
+                run_id, f"losses of {operator.node}", run.progress, lambda: self._histogram(run, operator)
+            )
+        else:
+            key = (run_id, run.progress, operator.node, *operator.ahead_ms.items())
+            waits, counts = self._tried.get(key, lambda: self._histogram(run, operator))
         needs, records = np.array(waits, np.int64), np.array(counts, np.int64)
         return Losses(int(records.sum()), needs[needs > 0], records[needs > 0])
 
@@ -139,27 +150,44 @@ class WhatIf(OfAllRuns):
         waits = needed(run, operator, run.edges, None if tops is None else _TOPS, marks.starts)
         return waits, {} if tops is None else {_TOPS: tops}
 
+    def count(self, run_id: int, operator: LateOperator, tried: LateOperator, lateness_ms: int) -> int:
+        """The number of records that were late or would be. tried: the operator, with other delays."""
+        now, then = operator.wait_ms, tried.delay_ms + lateness_ms
+        run = self._runs.stored(run_id)
+        if _are_as_in(run, tried):
+            return self.losses(run_id, operator).lost(min(now, then))
+        waits, tables = self._needed(run, tried)
+        query = f"SELECT count(*) FROM ({waits}) n WHERE needed > {then} OR {_was_late(run, operator, 'n')}"
+        [(count,)] = self._database.rows(query, tables=tables)
+        return int(count)
+
     def records(
-        self, run_id: int, operator: LateOperator, delay_ms: int, lateness_ms: int, *, offset: int = 0, limit: int = 100
+        self,
+        run_id: int,
+        operator: LateOperator,
+        tried: LateOperator,
+        lateness_ms: int,
+        *,
+        offset: int = 0,
+        limit: int = 100,
     ) -> tuple[WhatIfRecord, ...]:
-        """A page of the records that were late or would be, in arrival order."""
+        """A page of these records in arrival order."""
         run = self._runs.stored(run_id)
         edges = run.edges
         inputs = {each.port: each.edge for each in late_inputs(run, operator.node, operator.rule, edges)}
         now = operator.wait_ms
-        then = delay_ms + lateness_ms
-        late = run.tables.late
-        waits, tables = self._needed(run, operator)
+        then = tried.delay_ms + lateness_ms
+        waits, tables = self._needed(run, tried)
+        wanted = f"needed > {min(now, then)}"
+        if not _are_as_in(run, tried):
+            wanted = f"(needed > {then} OR {_was_late(run, operator, 'n')})"
         # A single input is already in arrival order, and reading stops at the end of the page.
         order = "ORDER BY seq " if len(inputs) > 1 else ""
         rows = self._database.rows(
-            f"WITH page AS (SELECT port, seq, time_ms, end_ms, needed FROM ({waits}) "
-            f"WHERE needed > {min(now, then)} {order}LIMIT {int(limit)} OFFSET {int(offset)}) "
-            "SELECT p.port, p.seq, p.time_ms, p.end_ms, p.needed, "
-            f"EXISTS (SELECT 1 FROM {late} l WHERE l.node = $node AND l.port = p.port AND l.seq = p.seq "
-            "AND l.used IS NULL), "
+            f"WITH page AS (SELECT port, seq, time_ms, end_ms, needed FROM ({waits}) n "
+            f"WHERE {wanted} {order}LIMIT {int(limit)} OFFSET {int(offset)}) "
+            f"SELECT p.port, p.seq, p.time_ms, p.end_ms, p.needed, {_was_late(run, operator, 'p')}, "
             f"p.needed > {then} FROM page p ORDER BY p.seq",
-            {"node": operator.node},
             tables=tables,
         )
         seqs: dict[str, list[int]] = defaultdict(list)
@@ -170,3 +198,17 @@ class WhatIf(OfAllRuns):
             WhatIfRecord(seq, time_ms, end_ms, wait_ms, was, would, inputs[port].names, values[port].get(seq, ()))
             for port, seq, time_ms, end_ms, wait_ms, was, would in rows
         )
+
+
+def _are_as_in(run: StoredRun, operator: LateOperator) -> bool:
+    """Whether the delays differ from each other as in the run."""
+    ran = {edge.node: edge.watermark_delay_ms or 0 for edge in run.sources}
+    return len({delay_ms - ran[source] for source, delay_ms in operator.delays_ms.items()}) == 1
+
+
+def _was_late(run: StoredRun, operator: LateOperator, records: str) -> str:
+    """Whether the operator dropped a record in the run, as SQL."""
+    return (
+        f"EXISTS (SELECT 1 FROM {run.tables.late} l WHERE l.node = {literal(operator.node)} "
+        f"AND l.port = {records}.port AND l.seq = {records}.seq AND l.used IS NULL)"
+    )

@@ -202,8 +202,12 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "idle sources": lambda: store.idle_sources.find(run_id, timeline.timeline(run_id)),
         "records from the future": unremembered(lambda: store.future_records.find(run_id)),
         "losses of every delay": unremembered(lambda: store.what_if.losses(run_id, late_operator)),
-        "records another delay loses": lambda: store.what_if.records(run_id, late_operator, at() % 20_000, 0),
-        "how much later windows fire": lambda: store.added_latency.compared(run_id, late_operator, at() % 20_000),
+        "records another delay loses": lambda: store.what_if.records(
+            run_id, late_operator, late_operator.with_delay(at() % 20_000), 0
+        ),
+        "how much later windows fire": lambda: store.added_latency.compared(
+            run_id, late_operator, late_operator.with_delay(at() % 20_000)
+        ),
         "first different event": unremembered(
             lambda: store.run_differences.first_different_event(run_id, run_id, "totals")
         ),

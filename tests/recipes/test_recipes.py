@@ -125,7 +125,7 @@ def test_what_if_and_the_reasons_know_it(add: Add, spark: SparkSession, store: S
     assert manager.wait(run_id, 120)
     (asked,) = store.what_if.operators(run_id)
     assert (asked.node, asked.is_exact, asked.rule.window_ms) == ("first", True, 4000)
-    assert [record.seq for record in store.what_if.records(run_id, asked, 0, 0)] == [4]
+    assert [record.seq for record in store.what_if.records(run_id, asked, asked.with_delay(0), 0)] == [4]
     assert store.what_if.losses(run_id, asked).lossless_ms == 5002
     app = open_view("changelog", run=run_id, edge="kept", event=3)
     assert any("the first row of its key in this window" in row[2] for row in rows_of(app, "cascade"))

@@ -143,7 +143,7 @@ def test_what_another_delay_would_keep_depends_on_the_watermark_before(
     found = []
     for run in (whole, short):
         (operator,) = store.what_if.operators(run.run_id)
-        page = store.what_if.records(run.run_id, operator, 0, 0)
+        page = store.what_if.records(run.run_id, operator, operator.with_delay(0), 0)
         found.append([(each.seq, each.needed_ms) for each in page if each.seq >= kept_from])
     assert found[0] == found[1]
     assert [seq for seq, _ in found[0]] == list(range(kept_from, 26))

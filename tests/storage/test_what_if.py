@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ def test_a_source_that_is_idle_loses_what_it_would_have_held(store: Store, tmp_p
     losses = store.what_if.losses(run, late_one)
     # The first window ends with 9, and the watermark was 25.
     assert (losses.lost(0), losses.lost(16), losses.lossless_ms) == (4, 4, 17)
-    page = store.what_if.records(run, late_one, 17, 0)
+    page = store.what_if.records(run, late_one, late_one.with_delay(17), 0)
     assert [(record.seq, record.was_late, record.is_late) for record in page] == [(seq, True, False) for seq in lost]
 
 
@@ -156,7 +157,7 @@ def test_any_delay_and_lateness_of_one_source(
     assert losses.lost(losses.knee_ms()) <= losses.lost(0)
     for other in others:
         assert losses.lost(sum(other)) == len(late(arrivals, ["a"], *other, kind))
-        page = shared_store.what_if.records(run, late_one, *other)
+        page = shared_store.what_if.records(run, late_one, late_one.with_delay(other[0]), other[1])
         assert [record.seq for record in page if record.was_late] == late(arrivals, ["a"], delay, lateness, kind)
         assert [record.seq for record in page if record.is_late] == late(arrivals, ["a"], *other, kind)
 
@@ -187,16 +188,49 @@ def test_below_several_sources_the_lowest_watermark_decides(
         assert losses.lost(wait) == len(expected)
 
 
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    arrivals=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 200)), min_size=2, max_size=20).filter(
+        lambda each: len({source for source, _ in each}) == 2
+    ),
+    delay=st.integers(0, 30),
+    others=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=3, max_size=3),
+)
+def test_each_of_several_sources_may_have_its_own_delay(
+    shared_store: Store, tmp_path: Path, arrivals: Arrivals, delay: int, others: list[tuple[int, int]]
+) -> None:
+    run = run_of(shared_store, tmp_path, arrivals, delay, 0, "tumble")
+    late_one = asked(shared_store, run)
+    ran = late(arrivals, ["a", "b"], delay, 0, "tumble")
+    for own in others:
+        delays_ms = dict(zip("ab", own, strict=True))
+        tried = replace(late_one, delays_ms=delays_ms)
+        expected = [
+            seq
+            for seq, (_, time) in enumerate(arrivals, 1)
+            if all(
+                (tops := [each for source, each in arrivals[: seq - 1] if source == name])
+                and max(tops) - wait >= bound("tumble", time)
+                for name, wait in delays_ms.items()
+            )
+        ]
+        assert shared_store.what_if.losses(run, tried).lost(max(own)) == len(expected)
+        page = shared_store.what_if.records(run, late_one, tried, 0, limit=100)
+        assert [record.seq for record in page if record.is_late] == expected
+        assert [record.seq for record in page if record.was_late] == ran
+        assert shared_store.what_if.count(run, late_one, tried, 0) == len(page) == len({*expected, *ran})
+
+
 def test_results_come_later_by_the_events_that_are_waited_for(store: Store, tmp_path: Path) -> None:
     run = run_of(store, tmp_path, [("a", time) for time in range(0, 400, 4)], 0, 0, "tumble")
     fires = f"run_{run}._fires"
     with beside(store) as database, database.transaction() as cursor:
         cursor.execute(f"INSERT INTO {fires} SELECT 'window', 1, i * 10, i * 10 + 10 FROM range(10) r(i)")
     late_one = asked(store, run)
-    assert store.added_latency.compared(run, late_one, 0).events == 0
-    wait = store.added_latency.compared(run, late_one, 40)
+    assert store.added_latency.compared(run, late_one, late_one.with_delay(0)).events == 0
+    wait = store.added_latency.compared(run, late_one, late_one.with_delay(40))
     assert (wait.windows, wait.events, wait.at_end) == (10, 10.0, 0)
-    assert store.added_latency.compared(run, late_one, 5000).at_end == 10
+    assert store.added_latency.compared(run, late_one, late_one.with_delay(5000)).at_end == 10
 
 
 def test_what_no_delay_moves_is_not_asked_about(store: Store, tmp_path: Path) -> None:
@@ -211,7 +245,8 @@ def test_what_no_delay_moves_is_not_asked_about(store: Store, tmp_path: Path) ->
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_records_say_which_window_they_miss(store: Store, tmp_path: Path, kind: str) -> None:
     run = run_of(store, tmp_path, [("a", 100), ("a", 7)], 0, 0, kind)
-    [record] = store.what_if.records(run, asked(store, run), 0, 0)
+    late_one = asked(store, run)
+    [record] = store.what_if.records(run, late_one, late_one.with_delay(0), 0)
     assert (record.seq, record.window_end_ms, record.values, record.columns) == (2, bound(kind, 7) + 1, (7,), ("ts",))
 
 
@@ -290,7 +325,7 @@ def test_a_late_row_of_an_interval_join_is_not_lost_while_it_meets_one_that_is_k
     late_one = asked(shared_store, run)
     assert not late_one.rule.delays_results
     for other in others:
-        page = shared_store.what_if.records(run, late_one, other, 0)
+        page = shared_store.what_if.records(run, late_one, late_one.with_delay(other), 0)
         assert [record.seq for record in page if record.was_late] == joined(arrivals, 0, within)
         assert [record.seq for record in page if record.is_late] == joined(arrivals, other, within)
         assert [record.values for record in page] == [arrivals[record.seq - 1][1:] for record in page]
@@ -345,7 +380,7 @@ def test_an_over_aggregate_of_some_rows_loses_what_comes_after_its_key_has_gone_
     late_one = asked(shared_store, run)
     assert late_one.is_exact
     for other in others:
-        page = shared_store.what_if.records(run, late_one, other, 0)
+        page = shared_store.what_if.records(run, late_one, late_one.with_delay(other), 0)
         assert [record.seq for record in page if record.was_late] == over_late(arrivals, 0)
         assert [record.seq for record in page if record.is_late] == over_late(arrivals, other)
 

@@ -134,7 +134,7 @@ def test_what_if_of_the_delay_that_was_is_what_the_run_lost(spark: SparkSession,
     for node in ("before", "first"):
         losses = store.what_if.losses(run_id, asked[node])
         assert losses.lost(300) == late[node] > 20
-        page = store.what_if.records(run_id, asked[node], 300, 0, limit=1000)
+        page = store.what_if.records(run_id, asked[node], asked[node].with_delay(300), 0, limit=1000)
         assert all(record.was_late and record.is_late for record in page)
     # An interval join may keep a row beyond its time, until the next timer, and match it meanwhile.
     assert late["near"] <= store.what_if.losses(run_id, asked["near"]).lost(300) <= late["near"] * 1.05

@@ -39,7 +39,7 @@ def test_the_smallest_delay_without_loss_is_a_click_away(seeded: dict[str, int],
     run = seeded["future"]
     app = open_view("what_if", run=run)
     app.button(key=f"what-if-{run}-per_window-lossless").click().run()
-    assert app.select_slider(key=f"what-if-{run}-per_window-delay").value == NEEDED
+    assert app.select_slider(key=f"what-if-{run}-per_window-delay-clicks").value == NEEDED
     assert metrics(app)["Records kept"] == "20 of 20"
     assert {row[1] for row in rows_of(app, f"what-if-grid-{run}")} == {"kept"}
 
@@ -50,7 +50,32 @@ def test_a_share_of_the_records_gives_the_delay_that_keeps_it(seeded: dict[str, 
     app.number_input(key=f"what-if-{run}-per_window-share").set_value(70.0).run()
     assert metrics(app)["Records kept"] == "14 of 20"
     app.number_input(key=f"what-if-{run}-per_window-share").set_value(100.0).run()
-    assert app.select_slider(key=f"what-if-{run}-per_window-delay").value == NEEDED
+    assert app.select_slider(key=f"what-if-{run}-per_window-delay-clicks").value == NEEDED
+    assert any("40 % of the records are in time; 100 % need a delay of" in each.value for each in app.caption)
+    # What is in time already needs no other delay, least of all none.
+    app.number_input(key=f"what-if-{run}-per_window-share").set_value(30.0).run()
+    assert app.select_slider(key=f"what-if-{run}-per_window-delay-clicks").value == 2000
+    assert any("40 % of the records are in time; nothing needs to change" in each.value for each in app.caption)
+
+
+def test_what_is_tried_is_in_the_address_and_comes_from_it(seeded: dict[str, int], open_view: OpenView) -> None:
+    run = seeded["future"]
+    app = open_view("what_if", run=run, delay="5000", lateness=1000, keep="99.5")
+    assert app.select_slider(key=f"what-if-{run}-per_window-delay-clicks").value == 5000
+    assert app.select_slider(key=f"what-if-{run}-per_window-lateness").value == 1000
+    assert app.number_input(key=f"what-if-{run}-per_window-share").value == 99.5
+    app.select_slider(key=f"what-if-{run}-per_window-delay-clicks").set_value(NEEDED - 1000).run()
+    shown = app.session_state[KEY].values
+    assert (shown["delay"], shown["lateness"], "keep" in shown) == (str(NEEDED - 1000), "1000", False)
+    app.button(key=f"what-if-{run}-per_window-ran").click().run()
+    assert not {"delay", "lateness", "keep"} & set(app.session_state[KEY].values)
+
+
+@pytest.mark.parametrize("wrong", ["tomorrow", "1,2,3", "-5", "9" * 40])
+def test_an_address_with_another_delay_is_no_error(wrong: str, seeded: dict[str, int], open_view: OpenView) -> None:
+    app = open_view("what_if", run=seeded["future"], delay=wrong, keep="all")
+    assert not app.exception
+    assert "Records dropped" in metrics(app)
 
 
 def test_a_longer_allowed_lateness_keeps_records_without_waiting(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -64,7 +89,7 @@ def test_a_longer_allowed_lateness_keeps_records_without_waiting(seeded: dict[st
 def test_a_shorter_delay_shows_what_it_would_lose(seeded: dict[str, int], open_view: OpenView) -> None:
     run = seeded["future"]
     app = open_view("what_if", run=run)
-    app.select_slider(key=f"what-if-{run}-per_window-delay").set_value(NEEDED - 5000).run()
+    app.select_slider(key=f"what-if-{run}-per_window-delay-clicks").set_value(NEEDED - 5000).run()
     said = [row[1] for row in rows_of(app, f"what-if-grid-{run}")]
     assert (said.count("kept"), said.count("still dropped")) == (7, 5)
 
@@ -125,6 +150,36 @@ def test_an_interval_join_keeps_rows_for_longer_and_its_results_wait_for_nothing
     [row] = rows_of(app, f"what-if-grid-{run}")
     # Without windows the column of window ends is missing; the row's text has the names of its own input.
     assert (row[0], row[1], row[3], row[4]) == ("5", "still dropped", "4.901 s", "id=2, ts=100")
+
+
+def test_each_of_two_sources_has_its_own_delay(
+    store: Store, open_view: OpenView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late_ones = {"vans": [[1, 0], [2, 9000], [3, 6000]], "cars": [[4, 100], [5, 9100], [6, 9200]]}
+    pipeline = pipeline_of(
+        "vans -> all -> sums -> out\ncars -> all",
+        **{
+            source: rows("id bigint, ts bigint", rows=given, event_time="ts", watermark_delay_ms=0)
+            for source, given in late_ones.items()
+        },
+        all=("union", {}),
+        sums=("window_aggregate", {"size_ms": 1000, "aggregates": [{"function": "COUNT", "name": "n"}]}),
+        out=("sink", {"mode": "append"}),
+    )
+    by_event_time = Arrival(mode="by_event_time", ends="together")
+    run = run_locally(store, tmp_path, pipeline.model_copy(update={"arrival": by_event_time}))
+    app = open_view("what_if", run=run)
+    # The cars are at 100 ms when the late van comes: nothing is lost yet.
+    assert metrics(app)["Records dropped"] == "0"
+    app = open_view("what_if", run=run, delay="0,0")
+    assert [each.label for each in app.select_slider[:2]] == ["Watermark delay of vans", "Watermark delay of cars"]
+    app.select_slider(key=f"what-if-{run}-sums-delay-cars").set_value(500).run()
+    assert app.session_state[KEY].values["delay"] == "0,500"
+    started: list[Pipeline] = []
+    monkeypatch.setattr(runs.RunManager, "start", lambda _, pipeline, **__: started.append(pipeline) or 1)
+    app.button(key="what-if-run").click()
+    app.run()
+    assert [started[0].node(name).parameters["watermark_delay_ms"] for name in late_ones] == [0, 500]
 
 
 def test_on_an_older_run_the_newest_version_keeps_its_changes(

@@ -18,6 +18,9 @@
     sort       the column that sorts the records      ?sort=-cnt
     order      the order of the table beside them     ?order=newest
     part       the part of the page that is shown     ?part=Late records
+    delay      the watermark delay that is tried, ms   ?delay=5000, or ?delay=5000,0 of two sources
+    lateness   the allowed lateness beside it, in ms  ?lateness=1000
+    keep       the share of records to keep, in %     ?keep=95
     group      the late records that are listed       ?group=["vans", {"city": "Leipzig"}, true]
     test       the kept test that is shown            ?test=late-order
     sql        the query on the page Query store      ?sql=FROM words
@@ -43,11 +46,13 @@ from ui.shell.kept import kept
 NAMES: Final = (
     *("pipeline", "draft", "run", "versus", "edge", "selection", "event", "node", "key"),
     *("seen", "range", "kinds", "contains", "where", "events", "sort", "order", "part", "group", "test", "sql"),
+    *("delay", "lateness", "keep"),
     *("story", "write", "present"),
 )
 SHOWN: Final = (
     *("versus", "selection", "node", "key", "seen"),
     *("range", "kinds", "contains", "where", "events", "sort", "order", "part", "group", "sql"),
+    *("delay", "lateness", "keep"),
 )
 """What a page shows beside its run, its edge and its event."""
 Value = TypeVar("Value", bound=str | int)
@@ -55,6 +60,7 @@ KEY: Final = "what-is-open"
 _LONGEST: Final = 200
 # A longer query stays in the session only: browsers and mail programs truncate longer URLs.
 LONGEST_SQL: Final = 1500
+_OF_RUN: Final = ("node", "key", "seen", "range", "group", "delay", "lateness", "keep")
 _OF_EDGE: Final = ("kinds", "contains", "where", "events", "sort", "order")
 _REMEMBERED: Final = 50
 
@@ -133,8 +139,8 @@ class SessionState:
         """Like `update`, but without writing the URL, so it cannot interrupt the run. Call `write_url` afterwards."""
         held = self._open().values
         if "run" in values and str(values["run"]) != held.get("run"):
-            # The operators, the key, the range and the group belong to the former run.
-            values = {"node": None, "key": None, "seen": None, "range": None, "group": None, **values}
+            # The operators, what is tried at them, the key, the range and the group belong to the former run.
+            values = {**dict.fromkeys(_OF_RUN), **values}
         if "edge" in values and values["edge"] != held.get("edge") and "edge" in held:
             # So does what is asked of the former edge.
             values = {**dict.fromkeys(_OF_EDGE), **values}
@@ -189,6 +195,12 @@ class SessionState:
 
     part = _Value(str)
     """The part of the page that is shown; None: its first."""
+    delay = _Value(str)
+    """The watermark delay that is tried, in ms; of several sources one each: `5000,0`. None: as in the run."""
+    lateness = _Value(_number)
+    """The allowed lateness that is tried, in ms; None: as in the run."""
+    keep = _Value(str)
+    """The share of the records that was asked for, in percent."""
     group = _Value(str)
     """The group of late records that is listed; None: all."""
     test = _Value(str)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import streamlit as st
@@ -17,7 +18,7 @@ from ui.access.people import person
 from ui.builder.drafting import open_draft
 from ui.builder.merging import changed_nodes, is_same
 from ui.components.engines.engine_choice import chosen_engine, run_engine
-from ui.components.event_time.late_link import is_late, open_late_file, what_if_key
+from ui.components.event_time.late_link import is_late, open_late_file
 from ui.components.event_time.loss_chart import loss_chart
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
@@ -52,38 +53,102 @@ def _worth_trying(losses: Losses, other_ms: int) -> list[int]:
     return [each for each in needed[:: 1 + len(needed) // _STOPS] if each > 0]
 
 
+@dataclass(frozen=True)
+class _Tried:
+    """What is tried at an operator: its delays, and the allowed lateness."""
+
+    operator: LateOperator
+    lateness_ms: int
+
+    @classmethod
+    def of(cls, operator: LateOperator, top_ms: int) -> _Tried:
+        """As the address says. One delay is that of all sources."""
+        texts = (state.delay or "").split(",")
+        given = [min(int(text), top_ms) for text in texts if text.isdecimal()]
+        if len(given) == 1:
+            given *= len(operator.sources)
+        delays_ms = dict(zip(operator.sources, given, strict=False))
+        tried = replace(operator, delays_ms=delays_ms) if len(given) == len(operator.sources) else operator
+        lateness_ms = operator.rule.allowed_lateness_ms
+        if lateness_ms is not None and state.lateness is not None:
+            lateness_ms = min(state.lateness, top_ms)
+        return cls(tried, lateness_ms or 0)
+
+    @property
+    def delay_ms(self) -> int:
+        return self.operator.delay_ms
+
+    @property
+    def wait_ms(self) -> int:
+        return self.delay_ms + self.lateness_ms
+
+    @property
+    def told(self) -> str:
+        """The delays in words."""
+        delays_ms = self.operator.delays_ms
+        if len({*delays_ms.values()}) == 1:
+            return f"delay {words.duration(self.delay_ms)}"
+        return "delays " + ", ".join(f"{name} {words.duration(delay_ms)}" for name, delay_ms in delays_ms.items())
+
+    def is_as_it_ran(self, ran: LateOperator) -> bool:
+        return self == _Tried(ran, ran.rule.allowed_lateness_ms or 0)
+
+
 @guarded
-def _set(key: str, delay_ms: int, lateness_ms: int) -> None:
-    st.session_state[f"{key}-delay"] = delay_ms
-    st.session_state[f"{key}-lateness"] = lateness_ms
+def _set(ran: LateOperator, delays_ms: Mapping[str, int], lateness_ms: int, keep: float | None = None) -> None:
+    """Keep what is tried in the address, which has only what differs from the run."""
+    differs = dict(delays_ms) != dict(ran.delays_ms)
+    state.update(
+        delay=",".join(str(delays_ms[source]) for source in ran.sources) if differs else None,
+        lateness=None if lateness_ms == (ran.rule.allowed_lateness_ms or 0) else lateness_ms,
+        keep=None if keep is None else f"{keep:g}",
+    )
 
 
-def _sliders(operator: LateOperator, losses: Losses, key: str) -> tuple[int, int]:
-    top, lateness = _top(operator, losses), operator.rule.allowed_lateness_ms
-    st.session_state.setdefault(f"{key}-delay", operator.delay_ms)
-    st.session_state.setdefault(f"{key}-lateness", lateness or 0)
-    now = int(st.session_state[f"{key}-delay"]), int(st.session_state[f"{key}-lateness"])
+def _sliders(ran: LateOperator, losses: Losses, tried: _Tried, key: str) -> None:
+    """Draw a slider for the delay of each source, one for the allowed lateness, and buttons for what is worth trying.
+
+    losses: with the delays of the run.
+    """
+    top, lateness = _top(ran, losses), ran.rule.allowed_lateness_ms
+    delays_ms = tried.operator.delays_ms
+    is_single = len(ran.sources) == 1
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        delay_ms = st.select_slider(
-            f"Watermark delay of {' and '.join(operator.sources)}",
-            durations_to(top, operator.delay_ms, now[0], *_worth_trying(losses, now[1])),
-            format_func=words.duration,
-            key=f"{key}-delay",
-            help="Results wait this long." if operator.rule.delays_results else "Rows are kept this much longer.",
-        )
-        lateness_ms = 0
-        if lateness is not None:
-            lateness_ms = st.select_slider(
-                f"Allowed lateness of {operator.node}",
-                durations_to(top, lateness, now[1], *_worth_trying(losses, delay_ms)),
+        for source in ran.sources:
+            field = f"{key}-delay-{source}"
+
+            def take(field: str = field, source: str = source) -> None:
+                _set(ran, {**delays_ms, source: int(st.session_state[field])}, tried.lateness_ms)
+
+            st.session_state[field] = delays_ms[source]
+            worth = _worth_trying(losses, tried.lateness_ms) if is_single else ()
+            st.select_slider(
+                f"Watermark delay of {source}",
+                durations_to(top, ran.delays_ms[source], delays_ms[source], *worth),
                 format_func=words.duration,
-                key=f"{key}-lateness",
+                key=field,
+                on_change=guarded(take),
+                help="Results wait this long." if ran.rule.delays_results else "Rows are kept this much longer.",
             )
-    known = lateness_ms if lateness is not None else 0
+        if lateness is not None:
+            field_of_lateness = f"{key}-lateness"
+
+            def take_lateness() -> None:
+                _set(ran, delays_ms, int(st.session_state[field_of_lateness]))
+
+            st.session_state[field_of_lateness] = tried.lateness_ms
+            st.select_slider(
+                f"Allowed lateness of {ran.node}",
+                durations_to(top, lateness, tried.lateness_ms, *_worth_trying(losses, tried.delay_ms)),
+                format_func=words.duration,
+                key=field_of_lateness,
+                on_change=guarded(take_lateness),
+            )
+    known = tried.lateness_ms
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        _keep(losses, key, known)
+        _keep(ran, losses, key, known)
         for label, at, name, explanation in (
-            ("As it ran", operator.delay_ms, "ran", None),
+            ("As it ran", ran.delay_ms, "ran", None),
             ("Best trade-off", max(0, losses.knee_ms() - known), "knee", _TRADE_OFF),
             ("Nothing dropped", max(0, losses.lossless_ms - known), "lossless", None),
         ):
@@ -92,22 +157,31 @@ def _sliders(operator: LateOperator, losses: Losses, key: str) -> tuple[int, int
                 f"{label}: {words.duration(at)}",
                 key=f"{key}-{name}",
                 on_click=_set,
-                args=(key, at, preset_lateness),
+                args=(ran, ran.with_delay(at).delays_ms, preset_lateness),
                 type="secondary",
                 help=explanation,
             )
-    return int(delay_ms), int(lateness_ms)
+    _told_share(ran, losses, known)
 
 
-def _keep(losses: Losses, key: str, lateness_ms: int) -> None:
-    """Draw the field that takes a share of the records, and sets the smallest delay that keeps it."""
+def _keep(ran: LateOperator, losses: Losses, key: str, lateness_ms: int) -> None:
+    """Draw the field that takes a share of the records, and sets the smallest delay that keeps it.
+
+    A share that the run itself kept changes nothing.
+    """
     field = f"{key}-share"
 
     def take() -> None:
         share = st.session_state[field]
-        if share is not None:
-            _set(key, max(0, losses.wait_for(share / 100) - lateness_ms), lateness_ms)
+        if share is None:
+            state.update(keep=None)
+        elif share / 100 <= losses.kept(ran.wait_ms):
+            _set(ran, ran.delays_ms, ran.rule.allowed_lateness_ms or 0, share)
+        else:
+            delay_ms = max(0, losses.wait_for(share / 100) - lateness_ms)
+            _set(ran, ran.with_delay(delay_ms).delays_ms, lateness_ms, share)
 
+    st.session_state[field] = _share_asked_for()
     st.number_input(
         "Keep % of the records",
         min_value=0.0,
@@ -117,16 +191,44 @@ def _keep(losses: Losses, key: str, lateness_ms: int) -> None:
         format="%.2f",
         key=field,
         on_change=guarded(take),
-        placeholder="99.9",
+        placeholder=_percent(losses.kept(ran.wait_ms)).removesuffix(" %"),
         help="Sets the smallest delay with which no more records are dropped than that.",
         width=190,
     )
 
 
-def _figures(run: Run, operator: LateOperator, losses: Losses, delay_ms: int, lateness_ms: int) -> None:
-    now = losses.lost(operator.wait_ms)
-    then = losses.lost(delay_ms + lateness_ms)
-    wait = workspace.store().added_latency.compared(run.run_id, operator, delay_ms)
+def _share_asked_for() -> float | None:
+    try:
+        share = float(state.keep or "")
+    except ValueError:
+        return None
+    return share if 0 <= share <= 100 else None
+
+
+def _percent(share: float) -> str:
+    """Rounded down, so that only all records are 100 %."""
+    return f"{int(share * 10_000 + 1e-6) / 100:g} %"
+
+
+def _told_share(ran: LateOperator, losses: Losses, lateness_ms: int) -> None:
+    """Draw which share of the records was in time, and what a larger share needs."""
+    kept, asked = losses.kept(ran.wait_ms), _share_asked_for()
+    said = f"As it ran, {_percent(kept)} of the records are in time"
+    if asked is None:
+        st.caption(f"{said}.")
+    elif asked / 100 <= kept:
+        least = max(0, losses.wait_for(asked / 100) - (ran.rule.allowed_lateness_ms or 0))
+        shorter = f" A delay of {words.duration(least)} would do for {asked:g} %." if least < ran.delay_ms else ""
+        st.caption(f"**{said}; nothing needs to change** to keep {asked:g} %.{shorter}")
+    else:
+        least = max(0, losses.wait_for(asked / 100) - lateness_ms)
+        st.caption(f"{said}; {asked:g} % need a delay of {words.duration(least)}.")
+
+
+def _figures(run: Run, operator: LateOperator, losses: Losses, tried: _Tried, then: int) -> None:
+    """Draw what is kept and what it costs. losses: with the delays of the run. then: how many are dropped."""
+    now, delay_ms = losses.lost(operator.wait_ms), tried.delay_ms
+    wait = workspace.store().added_latency.compared(run.run_id, operator, tried.operator)
     with st.container(horizontal=True):
         kept = losses.total - then
         st.metric("Records kept", f"{kept:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)
@@ -152,8 +254,8 @@ def _figures(run: Run, operator: LateOperator, losses: Losses, delay_ms: int, la
         )
     if not operator.is_exact:
         st.caption(
-            "Approximate: the result also depends on other records (sessions merge, joined rows keep each other), on "
-            "sources with different delays, or on an earlier watermark. A run gives the exact result."
+            "Approximate: the result also depends on other records (sessions merge, joined rows keep each other) or on "
+            "an earlier watermark. A run gives the exact result."
         )
 
 
@@ -161,14 +263,17 @@ def _signed(ms: int) -> str:
     return f"+{words.duration(ms)}" if ms > 0 else f"-{words.duration(-ms)}"
 
 
-def _records(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int, losses: Losses) -> None:
-    total = losses.lost(min(operator.wait_ms, delay_ms + lateness_ms))
+def _records(run: Run, operator: LateOperator, tried: _Tried) -> None:
+    lateness_ms = tried.lateness_ms
+    total = workspace.store().what_if.count(run.run_id, operator, tried.operator, lateness_ms)
     if not total:
         all_clear("No record is dropped, neither in the run nor with these settings", run)
         return
-    key = f"what-if-{run.run_id}-{operator.node}-{delay_ms}-{lateness_ms}"
+    key = f"what-if-{run.run_id}-{operator.node}-{tried.told}-{lateness_ms}"
     offset = int(st.session_state.get(key, 0))
-    records = workspace.store().what_if.records(run.run_id, operator, delay_ms, lateness_ms, offset=offset, limit=_PAGE)
+    records = workspace.store().what_if.records(
+        run.run_id, operator, tried.operator, lateness_ms, offset=offset, limit=_PAGE
+    )
     st.markdown("**Which records**")
     windows = ("end of its window",) if operator.rule.window_ms else ()
     zone = workspace.store().runs.zone(run.run_id)
@@ -257,25 +362,25 @@ def _base(run: Run, operator: LateOperator) -> _Base:
     return _Base(document, newest.version) if chosen == latest else _Base(ran)
 
 
-def _changed(pipeline: Pipeline, operator: LateOperator, delay_ms: int, lateness_ms: int) -> Pipeline:
-    """The pipeline with this delay and this allowed lateness."""
-    nodes = []
+def _changed(pipeline: Pipeline, tried: _Tried) -> Pipeline:
+    """The pipeline with these delays and this allowed lateness."""
+    nodes, operator = [], tried.operator
     for node in pipeline.nodes:
         parameters = dict(node.parameters)
-        if node.id in operator.sources:
-            parameters["watermark_delay_ms"] = delay_ms
+        if node.id in operator.delays_ms:
+            parameters["watermark_delay_ms"] = operator.delays_ms[node.id]
         if node.id == operator.node and operator.rule.lateness_parameter:
-            parameters[operator.rule.lateness_parameter] = lateness_ms
+            parameters[operator.rule.lateness_parameter] = tried.lateness_ms
         nodes.append(node.with_parameters(parameters))
     return pipeline.model_copy(update={"nodes": tuple(nodes)})
 
 
 @guarded
-def _run_it(run: Run, base: _Base, operator: LateOperator, delay_ms: int, lateness_ms: int) -> None:
-    pipeline = _changed(base.pipeline, operator, delay_ms, lateness_ms)
+def _run_it(run: Run, base: _Base, tried: _Tried) -> None:
+    pipeline = _changed(base.pipeline, tried)
     version = run.pipeline_version
     if run.pipeline_id is not None:
-        note = f"delay {words.duration(delay_ms)}, based on version {base.newest or run.pipeline_version}"
+        note = f"{tried.told}, based on version {base.newest or run.pipeline_version}"
         saved = workspace.store().pipelines.save(
             pipeline.to_json(), name=pipeline.name, pipeline_id=run.pipeline_id, note=note, made_by=person()
         )
@@ -295,8 +400,8 @@ def _engine_key(run: Run) -> str:
     return f"what-if-engine-{run.run_id}"
 
 
-def _apply(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int) -> None:
-    same = (delay_ms, lateness_ms) == (operator.delay_ms, operator.rule.allowed_lateness_ms or 0)
+def _apply(run: Run, operator: LateOperator, tried: _Tried) -> None:
+    same = tried.is_as_it_ran(operator)
     base = _base(run, operator)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         run_engine(run.engine, key=_engine_key(run), only_if_several=True)
@@ -307,11 +412,11 @@ def _apply(run: Run, operator: LateOperator, delay_ms: int, lateness_ms: int) ->
             key="what-if-run",
             disabled=same,
             on_click=_run_it,
-            args=(run, base, operator, delay_ms, lateness_ms),
+            args=(run, base, tried),
             help="Saves a new version (if the pipeline is saved), runs it, and compares it with this run.",
         )
         if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
-            open_draft(_changed(base.pipeline, operator, delay_ms, lateness_ms), identity=run.identity)
+            open_draft(_changed(base.pipeline, tried), identity=run.identity)
             go("build")
 
 
@@ -329,14 +434,29 @@ def _show(run: Run) -> None:
     names = list(operators)
     node = names[0]
     if len(names) > 1:
-        node = st.selectbox("Operator", names, key=f"what-if-node-{run.run_id}")
+        node = _chosen_node(run, names)
     operator = operators[node]
-    losses = workspace.store().what_if.losses(run.run_id, operator)
-    delay_ms, lateness_ms = _sliders(operator, losses, what_if_key(run.run_id, node))
-    _figures(run, operator, losses, delay_ms, lateness_ms)
-    _apply(run, operator, delay_ms, lateness_ms)
-    draw_figure(loss_chart(losses, operator, delay_ms, lateness_ms, _top(operator, losses)), "loss-chart")
-    _records(run, operator, delay_ms, lateness_ms, losses)
+    store = workspace.store()
+    losses = store.what_if.losses(run.run_id, operator)
+    top = _top(operator, losses)
+    tried = _Tried.of(operator, top)
+    dropped = store.what_if.losses(run.run_id, tried.operator).lost(tried.wait_ms)
+    _sliders(operator, losses, tried, f"what-if-{run.run_id}-{node}")
+    _figures(run, operator, losses, tried, dropped)
+    _apply(run, operator, tried)
+    draw_figure(loss_chart(losses, operator, tried.delay_ms, tried.lateness_ms, dropped, top), "loss-chart")
+    _records(run, operator, tried)
+
+
+def _chosen_node(run: Run, names: list[str]) -> str:
+    """The operator that the address names, or the first. Another one begins as it ran."""
+    key = f"what-if-node-{run.run_id}"
+    st.session_state[key] = state.seen if state.seen in names else names[0]
+
+    def take() -> None:
+        state.update(seen=st.session_state[key], delay=None, lateness=None, keep=None)
+
+    return str(st.selectbox("Operator", names, key=key, on_change=guarded(take)))
 
 
 chosen = opened_run()

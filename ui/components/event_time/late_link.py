@@ -45,17 +45,10 @@ def open_last_late_file(run_id: int, event: int) -> None:
     open_late_file(run_id, workspace.store().late_files.last(run_id, event) or event)
 
 
-def what_if_key(run_id: int, node: str) -> str:
-    """Begins the keys of what the page What if tries at an operator."""
-    return f"what-if-{run_id}-{node}"
-
-
 @guarded
 def try_delay(run_id: int, node: str, delay_ms: int) -> None:
     """For callbacks: go to the page What if with this delay at the operator."""
-    st.session_state[f"what-if-node-{run_id}"] = node
-    st.session_state[f"{what_if_key(run_id, node)}-delay"] = delay_ms
-    state.hold(run=run_id)
+    state.hold(run=run_id, seen=node, delay=delay_ms, lateness=None, keep=None)
     lead_to("what_if")
     state.write_url()
 

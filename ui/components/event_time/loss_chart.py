@@ -15,8 +15,10 @@ _POINTS: Final = 400
 _FEW: Final = 5
 
 
-def loss_chart(losses: Losses, operator: LateOperator, delay_ms: int, lateness_ms: int, top_ms: int) -> go.Figure:
-    """Records dropped over the delay, for the chosen allowed lateness, up to top_ms."""
+def loss_chart(
+    losses: Losses, operator: LateOperator, delay_ms: int, lateness_ms: int, dropped: int, top_ms: int
+) -> go.Figure:
+    """Records dropped over the delay, for the chosen allowed lateness, up to top_ms. dropped: with the chosen delay."""
     chart = theme.figure(340)
     unit, size = _unit(top_ms)
     xs, ys = _curve(losses, lateness_ms, top_ms)
@@ -38,15 +40,15 @@ def loss_chart(losses: Losses, operator: LateOperator, delay_ms: int, lateness_m
         ("chosen", delay_ms, "star", theme.series_color(5)),
     ]
     for name, at, symbol, color in marks:
-        dropped = losses.lost(at + lateness_ms)
+        lost = dropped if name == "chosen" else losses.lost(at + lateness_ms)
         chart.add_scatter(
             x=[at / size],
-            y=[dropped],
+            y=[lost],
             mode="markers",
             name=name,
             cliponaxis=False,
             marker={"symbol": symbol, "size": 13, "color": color},
-            text=[f"{name}: {words.duration(at)}, {words.count(dropped, 'record')} dropped"],
+            text=[f"{name}: {words.duration(at)}, {words.count(lost, 'record')} dropped"],
             hovertemplate="%{text}<extra></extra>",
         )
     price = "how long results wait" if operator.rule.delays_results else "how much longer rows are kept"
