@@ -21,6 +21,7 @@ _LATE_COLUMNS: Final = (
 )
 LATE_ORDERS: Final = {
     "event": "seq",
+    "source": "source",
     "outcome": "dropped",
     "reason": "reason",
     "late_by": "lateness_ms",

@@ -92,6 +92,18 @@ class TellingValues(OfAllRuns):
         )
         return _GROUPS.validate_python(stored)
 
+    def worst_source(self, run_id: int, *, dropped: bool = False) -> str:
+        """The source with the most late records, or with the most of those that an operator dropped."""
+        run = self._runs.stored(run_id)
+        counts = self._cache.get(
+            run_id,
+            f"late records by source{', dropped' if dropped else ''}",
+            run.progress,
+            lambda: [[each.values[0], each.late] for each in self._sources(run, dropped=dropped)],
+        )
+        # Of several with as many, the first.
+        return max(counts, key=_count_of)[0] if counts else run.sources[0].node
+
     def _find(self, edge: Edge, *, dropped: bool) -> LateGroups:
         late = _late_of(RunTables(edge.run_id), edge.node, dropped=dropped)
         total = self._database.count(f"FROM ({late})", {})
@@ -163,3 +175,7 @@ def _late_of(tables: RunTables, source: str, *, dropped: bool) -> str:
 
 def _by_bits(each: TellingColumns) -> tuple[float, int]:
     return -round(each.bits, 6), len(each.columns)
+
+
+def _count_of(source: tuple[str, int]) -> int:
+    return source[1]

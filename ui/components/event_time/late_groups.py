@@ -40,7 +40,8 @@ def late_groups(run: Run, *, dropped: int) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         source = sources[0]
         if len(sources) > 1:
-            source = st.selectbox("Source", sources, key=f"groups-source-{run.run_id}")
+            worst = workspace.store().telling_values.worst_source(run.run_id, dropped=bool(dropped))
+            source = st.selectbox("Source", sources, sources.index(worst), key=f"groups-source-{run.run_id}")
         which = _LATE
         if dropped:
             which = st.segmented_control(

@@ -26,7 +26,9 @@ def late_records(run: Run, last_seq: int, *, height: int | None = None) -> None:
     page = workspace.store().late.page(run.run_id, events, group=group, order=order, offset=offset, limit=PAGE)
     if group is not None:
         _only(run, group)
-    table = late_table(page.records, state.event, order, workspace.store().runs.zone(run.run_id))
+    has_sources = len(workspace.store().runs.stored(run.run_id).sources) > 1
+    zone = workspace.store().runs.zone(run.run_id)
+    table = late_table(page.records, state.event, order, zone, has_sources=has_sources)
 
     def pick(seq: str) -> None:
         open_late_file(run.run_id, int(seq))

@@ -13,6 +13,7 @@ from ui.components.grid import Cell, Row, Table
 from ui.shell import words
 
 _LATE_SORTS: Final = {
+    "source": "source",
     "outcome": "outcome",
     "why": "reason",
     "late by": "late_by",
@@ -23,9 +24,17 @@ _LATE_SORTS: Final = {
 
 
 def late_table(
-    records: Sequence[LateRecord], event: int | None, order: SortOrder | None = None, zone: Zone | None = None
+    records: Sequence[LateRecord],
+    event: int | None,
+    order: SortOrder | None = None,
+    zone: Zone | None = None,
+    *,
+    has_sources: bool = False,
 ) -> Table:
-    """One line per late record and operator, what became of it first. order: the sort order. zone: of the times."""
+    """One line per late record and operator, what became of it first. order: the sort order. zone: of the times.
+
+    has_sources: whether they may be of several sources; the source is first then.
+    """
     day = _only_day(records, zone)
     columns: tuple[str, ...] = (
         "outcome",
@@ -62,6 +71,12 @@ def late_table(
         at = columns.index("window")
         columns = columns[:at] + columns[at + 1 :]
         rows = [replace(row, cells=[*row.cells[:at], *row.cells[at + 1 :]]) for row in rows]
+    if has_sources:
+        columns = ("source", *columns)
+        rows = [
+            replace(row, cells=(Cell(late.source, is_strong=True), *row.cells))
+            for row, late in zip(rows, records, strict=True)
+        ]
     return Table(columns, rows, frozenset({"event"}), sorts=_LATE_SORTS, sorted_by=order)
 
 
