@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from engine.model.changelog import RowKind
-from storage.changelogs.model import Amplification, Cancelled, RetractedKey, RetractedSecond, SlowKey, Wire
+from storage.changelogs.model import Amplification, Cancelled, HeavyKey, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.database.cache import RunCache
 from storage.database.connection import Database
 from storage.database.edge_records import records_at, records_of
@@ -25,6 +25,9 @@ _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
 _SECOND_MS: Final = 1000
 # This many keys and pairs are cached. A larger limit is another question.
 _KEPT: Final = 50
+# A key of fewer records, or of a smaller part of them, delays nobody.
+_HEAVY_RECORDS: Final = 1000
+_HEAVY_SHARE: Final = 0.25
 
 
 class Flows(OfAllRuns):
@@ -74,6 +77,29 @@ class Flows(OfAllRuns):
             {"node": node},
         )
         return tuple(SlowKey(tuple(json.loads(key)), records, ns / 1e6) for key, ns, records in rows)
+
+    def heavy_keys(self, run_id: int) -> tuple[HeavyKey, ...]:
+        """The nodes of which one key has so many of the records that its task lasts longer than the others.
+
+        Of the keys that were among the slowest of an epoch. Nodes without a key have none.
+        """
+        run = self._runs.stored(run_id)
+        if not run.is_begun or not self._database.has_table(run.tables.schema, KEY_TIMES):
+            return ()
+        by_key = f"SELECT node, key, sum(records)::BIGINT AS records FROM {run.tables.key_times} GROUP BY node, key"
+        heaviest = {
+            str(node): (key, int(records))
+            for node, key, records in self._database.rows(
+                f"SELECT node, arg_max(key, records), max(records) FROM ({by_key}) WHERE key <> '[]' GROUP BY node "
+                f"HAVING max(records) >= {_HEAVY_RECORDS}"
+            )
+        }
+        return tuple(
+            HeavyKey(tuple(json.loads(key)), records, counter.node, counter.records_in)
+            for counter in self._runs.counters(run_id)
+            for key, records in [heaviest.get(counter.node, ("", 0))]
+            if counter.records_in and records >= _HEAVY_SHARE * counter.records_in
+        )
 
     def _keys_of(self, edge: Edge, limit: int) -> tuple[RetractedKey, ...]:
         names = edge.upsert_key or edge.names

@@ -62,6 +62,14 @@ class SlowKey(CountedKey):
 
 
 @dataclass(frozen=True)
+class HeavyKey(CountedKey):
+    """The key with the most records of a node. of: all records into the node."""
+
+    node: str
+    of: int
+
+
+@dataclass(frozen=True)
 class RetractedSecond:
     """A second of event time, with the number of retractions that its events caused on an edge."""
 

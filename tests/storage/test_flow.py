@@ -8,7 +8,7 @@ import pytest
 
 from engine.model.changelog import RowKind
 from storage import Store
-from storage.changelogs.model import Amplification, RetractedKey, RetractedSecond, SlowKey, Wire
+from storage.changelogs.model import Amplification, HeavyKey, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.database.run_tables import RunTables
 from tests.storage.beside import beside
 from tests.storage.written_runs import COUNTS, Epoch, columns, edge, plan, recorded
@@ -89,10 +89,33 @@ def test_the_keys_that_an_operator_was_at_work_for_longest_come_first(store: Sto
     assert store.flows.slowest(run_id, "pairs") == store.flows.slowest(run_id, "words") == ()
 
 
+@pytest.mark.parametrize(
+    ("times", "records", "heavy"),
+    [
+        ([('["Hello"]', 1, 1000), ('["World"]', 9, 400)], 4000, [HeavyKey(("Hello",), 1000, "totals", 4000)]),
+        ([('["a", null]', 1, 700), ('["a", null]', 1, 700)], 2000, [HeavyKey(("a", None), 1400, "totals", 2000)]),
+        ([('["Hello"]', 1, 1000)], 4001, []),
+        ([('["Hello"]', 1, 999)], 1000, []),
+        ([("[]", 1, 4000)], 4000, []),
+        ([], 4000, []),
+    ],
+)
+def test_a_key_with_a_quarter_of_many_records_is_named(
+    store: Store, tmp_path: Path, times: list[tuple[str, int, int]], records: int, heavy: list[HeavyKey]
+) -> None:
+    words = edge("words", columns(word="string"), watermark_delay_ms=0)
+    totals = edge("totals", columns(word="string", n="bigint"), "[I,UA]", ["word"])
+    recorder = store.record(run_id := store.runs.create("skewed", "{}").run_id)
+    recorder.begin(plan(words, totals, wires=[("words", "totals")]))
+    rows = [(seq, b"", "+I", ("w",)) for seq in range(1, records + 1)]
+    recorder.commit(Epoch(0, {"words": rows}, key_times={"totals": times}).write(tmp_path / "skewed", [words, totals]))
+    assert list(store.flows.heavy_keys(run_id)) == heavy
+
+
 def test_a_run_of_before_key_times_were_kept_has_none(store: Store, run_id: int) -> None:
     with beside(store) as database, database.catalog_transaction() as cursor:
         cursor.execute(f"DROP TABLE {RunTables(run_id).key_times}")
-    assert store.flows.slowest(run_id, "totals") == ()
+    assert store.flows.slowest(run_id, "totals") == store.flows.heavy_keys(run_id) == ()
 
 
 def test_without_an_upsert_key_a_whole_row_is_the_key(store: Store, run_id: int) -> None:

@@ -17,7 +17,7 @@ from storage.model import RunStatus
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.beside import beside
-from tests.storage.written_runs import Epoch, columns, edge, plan
+from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, rows_of
@@ -70,6 +70,18 @@ def test_all_runs_are_listed_newest_first_and_the_open_one_is_highlighted(
         "word count",
     ]
     assert [row[1] for row in current_rows(app, "runs")] == ["windows of ten seconds"]
+
+
+def test_a_key_that_has_half_of_the_records_is_named(store: Store, tmp_path: Path, open_view: OpenView) -> None:
+    words = edge("words", columns(word="string"), watermark_delay_ms=0)
+    inner = edge("inner", columns(word="string", cnt="bigint"), "[I,UA]", ["word"])
+    records = [(seq, b"", "+I", ("w",)) for seq in range(1, 4001)]
+    times = [(json.dumps(["*hot*"]), 9_000_000, 2000), (json.dumps(["cold"]), 1_000_000, 20)]
+    epoch = Epoch(0, {"words": records}, key_times={"inner": times})
+    given = replace(plan(words, inner), pipeline_json=seeded_store.words_counted().to_json())
+    run_id = recorded(store, tmp_path, given, epoch)
+    [said] = [each.value for each in open_view("run", run=run_id).caption if "the key" in each.value]
+    assert "**inner**: the key `*hot*` has 50% of its 4,000 records in. One task processes them" in said
 
 
 def test_a_run_that_is_gone_is_said_and_the_newest_shown(seeded: dict[str, int], open_view: OpenView) -> None:

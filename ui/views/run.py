@@ -14,6 +14,7 @@ from ui.components.live.retention import say_kept
 from ui.components.live.written import written_places
 from ui.components.runs.ask_flink import ask_flink
 from ui.components.runs.batch_check import batch_check
+from ui.components.runs.heavy_keys import heavy_keys
 from ui.components.runs.left_out_nodes import left_out_nodes
 from ui.components.runs.open_run import no_runs, open_or_newest_run
 from ui.components.runs.operator_table import operator_table
@@ -121,6 +122,7 @@ def _ended(run: Run) -> None:
     say_kept(run)
     counters = store.runs.counters(run.run_id)
     operator_table(operator_lines(run, runs().job(run.run_id)), key="operators")
+    heavy_keys(run)
     batch_check(run)
     ask_flink(run)
     _ways_on(run, has_records=any(counter.records_out for counter in counters))
