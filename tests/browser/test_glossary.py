@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from storage import Store
 from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
-from tests.browser.conftest import OpenPage
+from tests.browser.conftest import OpenPage, wait_until_settled
 from tests.ui import seeded_store
 from ui.builder.history import History
 
@@ -122,3 +122,29 @@ def test_the_commands_of_the_canvas_lead_to_a_term(open_page: OpenPage) -> None:
     page.get_by_role("option", name="What is Watermark?").click()
     shown = page.get_by_role("dialog", name="Glossary")
     expect(shown.locator("article.sought h4")).to_have_text("Watermark")
+
+
+def test_on_build_neither_a_told_term_covers_what_its_tab_opens_nor_does_a_long_form_flatten_a_field(
+    open_page: OpenPage,
+) -> None:
+    page = open_page("build?draft=words")
+    late = page.get_by_role("radio", name="Late")
+    late.click()
+    expect(page.get_by_text("Records that came too late, and rows that could not be read.")).to_be_visible()
+    page.mouse.move(5, 5)
+    told = page.get_by_role("tooltip")
+    late.hover()
+    expect(told).to_contain_text("A record that arrives when the watermark has passed")
+    below, tab = told.bounding_box(), late.bounding_box()
+    assert below is not None
+    assert tab is not None
+    assert below["y"] + below["height"] <= tab["y"] + 1
+    page.mouse.move(5, 5)
+    expect(told).to_be_hidden()
+    page.get_by_role("button", name="Pipeline", exact=True).click()
+    described = page.get_by_role("textbox", name="Description")
+    expect(described).to_be_visible()
+    wait_until_settled(page)
+    field = described.locator("xpath=ancestor::*[@data-testid='stElementContainer']").bounding_box()
+    assert field is not None
+    assert field["height"] >= 60

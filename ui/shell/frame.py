@@ -130,6 +130,8 @@ WORKBENCH: Final = """
 .st-key-bench-panel {
   overflow: hidden auto; padding: .5rem .9rem 1.5rem 1.1rem; border-left: 1px solid var(--hair); gap: .7rem;
 }
+/* A long form scrolls; its fields do not shrink. */
+.st-key-bench-panel > * { flex-shrink: 0; }
 .st-key-bench-panel-head { position: sticky; top: -.5rem; z-index: 5; margin: -.5rem 0 0; padding: .35rem 0 .2rem;
   background: var(--paper); }
 .st-key-bench-panel-head button { min-height: 1.9rem; padding: 0 .35rem; }

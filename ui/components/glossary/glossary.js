@@ -26,6 +26,7 @@ const HOSTS = '[data-testid^="stBidiComponent"]';
 const ISOLATED = '[data-testid="stBidiComponentIsolated"]';
 const BARS = ".st-key-top-bar, .st-key-inspect-pages";
 const PRESSABLE = 'a, button, summary, [role="tab"], [role="radio"]';
+const TABS = '[role="tab"], [role="radio"]';
 const HOVER_MS = 350;
 const LEAVE_MS = 200;
 const SCAN_MS = 250;
@@ -209,7 +210,9 @@ function start(root) {
     for (const each of told.children) each.hidden = false;
     told.showPopover();
     const own = told.getBoundingClientRect();
-    const isAbove = at.bottom + own.height + 8 > innerHeight && at.top > own.height + 8;
+    // What a tab opens is below it.
+    const hasRoomBelow = at.bottom + own.height + 8 <= innerHeight && !label.closest(TABS);
+    const isAbove = !hasRoomBelow && at.top > own.height + 8;
     told.style.left = `${Math.max(8, Math.min(at.left, innerWidth - own.width - 8))}px`;
     told.style.top = `${isAbove ? at.top - own.height - 6 : at.bottom + 6}px`;
     shownAt = label;
