@@ -57,7 +57,7 @@ def as_declared(value: Any, type_: Type) -> Any:
             return value - value % 10 ** (MILLISECONDS - type_.precision)
         case Array(), list():
             return [as_declared(each, type_.element) for each in value]
-        case Map(), list():
+        case Map(), list() if all(isinstance(each, list) and len(each) == 2 for each in value):
             return [[as_declared(key, type_.key), as_declared(each, type_.value)] for key, each in value]
         case Row(), list() if len(value) == len(type_.fields):
             return [as_declared(each, part) for each, (_, part) in zip(value, type_.fields, strict=True)]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Final
 
 from sqlglot import exp
@@ -115,7 +116,8 @@ def with_rowtime(table: TableDdl, name: str = ROWTIME) -> TableDdl:
 
 def has_own_rowtime(table: TableDdl) -> bool:
     """Whether a table declares the column itself."""
-    return any(token.text == ROWTIME for token in table.statement.tokens)
+    tokens = table.statement.tokens
+    return any(token.text == ROWTIME and before.text in ("(", ",") for before, token in pairwise(tokens))
 
 
 def with_clock(table: TableDdl, arrival: Arrival | None, ms: int, *, for_windows: bool) -> TableDdl:

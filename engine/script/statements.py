@@ -52,9 +52,10 @@ _NOT_SQL: Final = re.compile(
 )
 _BEGIN: Final = ("CREATE", "INSERT", "DROP", "ALTER", "EXECUTE")
 # They begin a statement only after a whole one, as they stand within others, too.
-_MAY_BEGIN: Final = ("SELECT", "WITH", "SET")
+_MAY_BEGIN: Final = ("SELECT", "WITH", "SET", "SHOW", "DESCRIBE", "USE", "EXPLAIN")
+_ONE_LINERS: Final = ("SET", "SHOW", "DESCRIBE", "USE")
 _QUERY: Final = ("SELECT", "VALUES")
-# Before SELECT, WITH and SET, these go on with the same statement.
+# Before one of them, these go on with the same statement.
 _GO_ON: Final = ("UNION", "ALL", "DISTINCT", "EXCEPT", "INTERSECT", "MINUS", "AS", "UPDATE", ",")
 # They begin parts of a query: after a semicolon they go on with the query before it, and alone they are no statement.
 _PARTS_OF_A_QUERY: Final = frozenset(
@@ -187,13 +188,14 @@ def _begins_another(before: Sequence[Token], token: Token) -> bool:
     if token.line == last.line or last.text.upper() in _LEAD_TO_ANOTHER:
         return False
     depth = 0
-    is_whole = before[0].text.upper() == "SET" or (_count(before, ("CREATE", "TABLE")) > 0 and word != "WITH")
+    is_whole = before[0].text.upper() in _ONE_LINERS or (_count(before, ("CREATE", "TABLE")) > 0 and word != "WITH")
     for each in before:
         depth += (each.token_type in _OPENING) - (each.token_type in _CLOSING)
         is_whole = is_whole or (depth == 0 and each.text.upper() in _QUERY)
-    if depth or before[0].text.upper() in ("EXPLAIN", "ADD", "COMPILE", "EXECUTE"):
+    first = before[0].text.upper()
+    if depth or first in ("ADD", "COMPILE", "EXECUTE"):
         return False
-    return word not in _MAY_BEGIN or (is_whole and last.text.upper() not in _GO_ON)
+    return (word not in _MAY_BEGIN and first != "EXPLAIN") or (is_whole and last.text.upper() not in _GO_ON)
 
 
 def _statement(tokens: Sequence[Token], text: str, comment_at: int) -> Statement:

@@ -20,8 +20,8 @@ from engine.script.changelog_calls import with_changelog_views
 from engine.script.failures import CannotBeRead, tokenizable
 from engine.script.inserted_rows import as_declared, computed_rows
 from engine.script.known_options import require_known_options
-from engine.script.left_out import require_nothing_left_out
 from engine.script.like import with_base
+from engine.script.not_whole import require_whole
 from engine.script.of_others import instead_of, is_ignored
 from engine.script.parts import Insert, Parts
 from engine.script.python_functions import create_function, is_create_function
@@ -177,7 +177,7 @@ def _bare(statement: Statement) -> Statement:
 def _statement(statement: Statement, parts: Parts) -> None:
     if not statement.tokens or (statement.begins("END") and len(statement.tokens) == 1):
         return
-    require_nothing_left_out(statement)
+    require_whole(statement)
     statement = _as_table(statement)
     word = statement.tokens[0].text.upper()
     if _exists(statement, parts):

@@ -60,6 +60,25 @@ CASES = {
             "line 2: Flink would refuse this: a semicolon is missing at the end of the statement.",
         ],
     ),
+    "cells of a notebook, without semicolons": (
+        TABLE + "SHOW CREATE TABLE t\n\nDESCRIBE t\n\nSELECT k FROM t\n\nEXPLAIN CHANGELOG_MODE\nSELECT k FROM t\n"
+        "USE d\nSELECT s FROM t",
+        [
+            "line 2: Flink would refuse this: a semicolon is missing at the end of the statement.",
+            "line 2: SHOW: CREATE TABLE t (k INT, s STRING, ts TIMESTAMP(3)) WITH ('connector' = 'datagen', "
+            "'number-of-rows' = '5')",
+            "line 4: DESCRIBE: t: k INT, s STRING, ts TIMESTAMP(3)",
+            "line 10: USE has no effect here and is ignored.",
+            "line 8: EXPLAIN: t: Datagen [I], scan; project_3: Project [I], projection",
+        ],
+    ),
+    "a function over a table": (
+        TABLE + "SELECT * FROM f(input => TABLE t PARTITION BY k, uid => 'x');\nSELECT k FROM t;",
+        [
+            "line 2, column 15: f is a function over a table, which Flink runs in Java, and which is not read here. "
+            "Write a query, or a function in Python of the table's columns: LATERAL TABLE(f(x)) AS t (a, b)."
+        ],
+    ),
     "what is no SQL": (
         TABLE + "SELECT k FROM t;\nJob ID: 17\nand more of it;",
         [

@@ -222,4 +222,4 @@ def test_published_scripts_have_no_slips() -> None:
     scripts = sorted((Path(__file__).parents[2] / "published" / "scripts").glob("*.sql"))
     assert len(scripts) > 30
     slips = {path.stem for path in scripts if notes(path.read_text())}
-    assert slips == {"notebook_and_pasted", "semicolons_missing", "slips_of_a_tutorial"}
+    assert slips == {"cells_of_a_cloud", "notebook_and_pasted", "semicolons_missing", "slips_of_a_tutorial"}
