@@ -15,15 +15,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-_CONNECT_S: Final = 10.0
-_ANSWER_S: Final = 30.0
-_RETRIES_S: Final = 30
-_ATTEMPTS: Final = 4
+from engine.reading.files.in_time import FACTS_S, InTime, within
+
+# A client gives up a little earlier than whoever waits for it, where it can be told to, and knows more of the reason.
+_CONNECT_S: Final = 3.0
+_ANSWER_S: Final = 5.0
+_RETRIES_S: Final = 8
+_ATTEMPTS: Final = 3
 
 
 class BucketError(OSError):
@@ -134,11 +138,12 @@ _MEANINGS: Final = (
         "{title} forbids it; allow it to the owner of the credentials, or check {renew}",
     ),
     (
-        r"NETWORK_CONNECTION|curlCode|CURL error|new connection|resolve host|timed? ?out|USER_CANCELLED",
+        r"NETWORK_CONNECTION|curlCode|CURL error|new connection|Connection (was )?(closed|reset)|resolve host"
+        r"|timed? ?out|USER_CANCELLED",
         _UNREACHED,
     ),
     (
-        r"SLOW_DOWN|SlowDown|\b50[0-4]\b|Unavailable|ServerBusy|Internal",
+        r"SLOW_DOWN|SlowDown|\b429\b|Too Many Requests|\b50[0-4]\b|Unavailable|ServerBusy|Internal",
         _UNANSWERED,
     ),
     (
@@ -154,7 +159,7 @@ def is_bucket(uri: str) -> bool:
 
 
 def open_bucket(uri: str, environ: Mapping[str, str] = os.environ) -> tuple[Any, str]:
-    """PyArrow's file system of a URI, and the path in it: bucket/key. Raises BucketError."""
+    """PyArrow's file system of a URI, whose calls end in time, and the path in it: bucket/key. Raises BucketError."""
     address = urlsplit(uri, allow_fragments=False)
     if "?" in uri:
         message = (
@@ -163,12 +168,13 @@ def open_bucket(uri: str, environ: Mapping[str, str] = os.environ) -> tuple[Any,
         )
         raise BucketError(message)
     with told(uri):
-        system, bucket = _STORES[address.scheme].open(address, environ)
+        # A client of S3 is made after the running requests of others.
+        system, bucket = within(FACTS_S, partial(_STORES[address.scheme].open, address, environ))
     if not bucket:
         message = f"{uri} has no bucket: write {address.scheme}://BUCKET/FOLDER."
         raise BucketError(message)
     key = unquote(address.path).strip("/")
-    return system, f"{bucket}/{key}" if key else bucket
+    return InTime(system), f"{bucket}/{key}" if key else bucket
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from engine.reading.files.buckets import BucketError, is_bucket, open_bucket, told, without_secret
+from engine.reading.files.buckets import BucketAway, BucketError, is_bucket, open_bucket, told, without_secret
 from engine.reading.files.patterns import path_matches
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -112,6 +112,10 @@ class _Fetched(io.RawIOBase):
     def tell(self) -> int:
         return self._at
 
+    def readall(self) -> bytes:
+        # By default Python asks for 8 KB at a time.
+        return b"".join(iter(lambda: self.read(FETCHED_BYTES), b""))
+
     def readinto(self, buffer: Any) -> int:
         if self._at >= self._size:
             return 0
@@ -147,6 +151,11 @@ class _Object(_Fetched):
                 raise self._changed()
 
     def _fetch(self, at: int, size: int) -> bytes:
+        if self._stream.closed:
+            # Google's client closes a file of which its first stream was not read for two minutes.
+            self._stream, version = self._opened()
+            if version != self._version:
+                raise self._changed()
         with told(self._uri):
             return cast(bytes, self._stream.read_at(size, at))
 
@@ -243,7 +252,10 @@ def _is_one(path: str) -> bool:
 
     try:
         system, inside = file_system(path)
-        return bool(system.get_file_info([inside])[0].type != FileType.NotFound)
+        with told(path):
+            return bool(system.get_file_info([inside])[0].type != FileType.NotFound)
+    except BucketAway:
+        raise
     except OSError:
         return False
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
+import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.fs import FileSelector
 
 from engine.contract.target import SinkMode, Unreachable
 from engine.errors import SourceError, TargetError
-from engine.reading.files.buckets import BucketError
+from engine.reading.files import in_time
+from engine.reading.files.buckets import BucketAway, BucketError, open_bucket, told
 from engine.reading.files.storage import list_files, open_file
 from engine.sources.csv import Csv
 from engine.sources.parquet import Parquet
@@ -96,6 +103,78 @@ def test_an_object_that_changes_or_vanishes_while_it_is_read_fails(bucket: Bucke
     Workspace(f"{bucket.uri}/in").remove()
     with pytest.raises(BucketError, match=r"/in/a.csv: it is no longer there"):
         list(scan.read(scan.parts[0]))
+
+
+def test_a_large_object_is_read_in_few_requests(bucket: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    uri, content, asked = f"{bucket.uri}/in/large.bin", bytes(range(256)) * 8192, []
+    write(uri, content)
+    read = in_time.InTimeStream.read_at
+    monkeypatch.setattr(
+        in_time.InTimeStream, "read_at", lambda self, size, at: (asked.append(size), read(self, size, at))[1]
+    )
+    with open_file(uri) as file:
+        assert file.read() == content
+    assert len(asked) <= 3
+
+
+def test_an_object_that_its_client_closed_is_opened_again(bucket: BucketServer) -> None:
+    uri, content = f"{bucket.uri}/in/large.bin", bytes(range(256)) * 8192
+    write(uri, content)
+    with open_file(uri) as file:
+        assert file.read(10) == content[:10]
+        cast(Any, file).raw._stream.close()
+        file.seek(1_500_000)
+        assert file.read() == content[1_500_000:]
+
+
+@contextmanager
+def silent() -> Iterator[int]:
+    """The port of a server that accepts connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+        yield listening.getsockname()[1]
+
+
+@contextmanager
+def answering(port: int, answer: Answer) -> Iterator[int]:
+    with faulty(port, partial(_always, answer)) as before:
+        yield before
+
+
+AWAY = {
+    "nobody listens": (lambda port: nullcontext(1), "cannot be reached"),
+    "the server is silent": (lambda port: silent(), "cannot be reached"),
+    "each answer breaks off": (lambda port: answering(port, Answer(breaks_off=40)), "cannot be reached"),
+    "too many requests": (lambda port: answering(port, Answer(429)), "did not answer properly|cannot be reached"),
+    "the service is unavailable": (
+        lambda port: answering(port, Answer(503)),
+        "did not answer properly|cannot be reached",
+    ),
+}
+
+
+def test_a_store_that_is_away_is_told_in_time(bucket: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All at once: each waits for its client's patience."""
+    write(f"{bucket.uri}/in/a.csv", ROWS)
+    monkeypatch.setattr(in_time, "FACTS_S", 4.0)
+
+    def look(uri: str, environ: dict[str, str]) -> None:
+        with told(uri):
+            system, inside = open_bucket(uri, environ)
+            system.get_file_info(FileSelector(inside.rpartition("/")[0]))
+
+    def tell(case: str) -> tuple[str, float]:
+        away, _ = AWAY[case]
+        with away(bucket.port) as port:
+            began = time.monotonic()
+            environ = {**os.environ, bucket.endpoint: f"http://127.0.0.1:{port}"}
+            with pytest.raises(BucketAway) as raised:
+                look(f"{bucket.uri}/in/a.csv", environ)
+            return str(raised.value), time.monotonic() - began
+
+    with ThreadPoolExecutor(len(AWAY)) as pool:
+        for (case, (_, sentence)), (said, took_s) in zip(AWAY.items(), pool.map(tell, AWAY), strict=True):
+            assert re.search(sentence, said), case
+            assert took_s < 20, case
 
 
 def _always(answer: Answer, *_: str) -> Answer:
