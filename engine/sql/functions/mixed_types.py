@@ -25,6 +25,7 @@ from engine.model.types import (
 )
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
+from engine.sql.functions.casts import spark_type
 from engine.sql.rejected import SqlRejected
 
 if TYPE_CHECKING:
@@ -77,6 +78,10 @@ def _as_number(numbers: Sequence[Type]) -> Type:
 
 
 def _type(writer: ExpressionWriter, side: Expr) -> Type:
+    bare = side.unnest()
+    # What it says: a chain of views is written once for each view otherwise.
+    if isinstance(bare, exp.Cast) and (type_ := spark_type(bare.to)[0]) is not None and type_.is_number:
+        return type_
     return writer.type_of(writer.write(side))
 
 
