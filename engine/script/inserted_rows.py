@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,13 +11,15 @@ from sqlglot import exp
 
 from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.schema import Column
-from engine.model.types import MILLISECONDS, Array, Map, Row, Timestamp, Type
+from engine.model.types import DATE, DOUBLE, MILLISECONDS, STRING, Array, Map, Row, Timestamp, Type
 from engine.script.jdbc_tables import CONNECTOR
 from engine.script.kafka_tables import TIMES_OF_CHANGES
 from engine.script.passwords import kept_options
 from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr
+from engine.sql.dialect import Flink
 from engine.sql.functions.digits import cut_text
+from engine.sql.functions.mixed_types import mixed
 from engine.sql.rejected import SqlRejected
 
 _CHANGES: Final = ("debezium-", "canal-", "maxwell-", "ogg-")
@@ -62,6 +64,26 @@ def as_declared(value: Any, type_: Type) -> Any:
         case Row(), list() if len(value) == len(type_.fields):
             return [as_declared(each, part) for each, (_, part) in zip(value, type_.fields, strict=True)]
     return value
+
+
+def check_kinds(row: Expr, wanted: Sequence[str], table: TableDdl) -> None:
+    """Raise SqlRejected for a text where a number or a truth value belongs, and the other way; texts may be times."""
+    types = {column.name: column.type for column in table.written}
+    for name, item in zip(wanted, row.expressions if isinstance(row, exp.Tuple) else [row], strict=False):
+        if not isinstance(item, exp.Literal) or not mixed(STRING if item.is_string else DOUBLE, types[name]):
+            continue
+        is_time = not mixed(DATE, types[name])
+        if item.is_string and is_time:
+            continue
+        if item.is_string:
+            is_number = types[name].is_number and item.name.lstrip("+-").replace(".", "", 1).isdecimal()
+            what, right = "a text", item.name if is_number else "another value"
+        else:
+            right = f"TO_TIMESTAMP_LTZ({item.name}, 3)" if is_time else f"'{item.name}'"
+            what = "a number"
+        given = item.sql(dialect=Flink)
+        message = f"{table.name}.{name} is {types[name].flink}, but {given} is {what}. Write {right}."
+        raise SqlRejected(message, item)
 
 
 def with_metadata(ddl: TableDdl, rows: list[list[Any]], clock_ms: int) -> tuple[TableDdl, list[list[Any]]]:

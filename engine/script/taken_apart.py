@@ -12,13 +12,13 @@ from sqlglot import TokenType, exp
 
 from engine.errors import PipelineError, shortened
 from engine.model.options import ZONE, has_effect, is_foreign
-from engine.model.types import DATE, DOUBLE, STRING, quote
+from engine.model.types import quote
 from engine.model.zones import is_utc
 from engine.script.altered import altered
 from engine.script.asked import answered, explained
 from engine.script.changelog_calls import with_changelog_views
 from engine.script.failures import CannotBeRead, tokenizable
-from engine.script.inserted_rows import as_declared, computed_rows
+from engine.script.inserted_rows import as_declared, check_kinds, computed_rows
 from engine.script.known_options import require_known_options
 from engine.script.like import with_base
 from engine.script.not_whole import require_whole
@@ -38,14 +38,12 @@ from engine.script.statements import (
     statements,
     without_prompts,
 )
-from engine.script.tables import NOT_READ, TableDdl, create_table
+from engine.script.tables import NOT_READ, create_table
 from engine.script.two_tables import set_aside
 from engine.script.windows_of_both import with_tables_of_bounds
-from engine.sql.algebra import Expr
 from engine.sql.clauses.constants import NoConstant, values_of
 from engine.sql.dialect import Flink
 from engine.sql.emit_options import emit_options
-from engine.sql.functions.mixed_types import mixed
 from engine.sql.rejected import SqlRejected
 from engine.sql.state_ttl import is_read
 
@@ -325,30 +323,10 @@ def _rows_of(
         if len(values) != len(wanted):
             message = f"{target} has {len(wanted)} columns ({', '.join(wanted)}), but a row has {len(values)} values."
             raise SqlRejected(message, row)
-        _check_kinds(row, wanted, table)
+        check_kinds(row, wanted, table)
         by_name = dict(zip(wanted, values, strict=True))
         rows.append([as_declared(by_name.get(column.name), column.type) for column in table.written])
     return rows
-
-
-def _check_kinds(row: Expr, wanted: Sequence[str], table: TableDdl) -> None:
-    """Raise SqlRejected for a text where a number or a truth value belongs, and the other way; texts may be times."""
-    types = {column.name: column.type for column in table.written}
-    for name, item in zip(wanted, row.expressions if isinstance(row, exp.Tuple) else [row], strict=False):
-        if not isinstance(item, exp.Literal) or not mixed(STRING if item.is_string else DOUBLE, types[name]):
-            continue
-        is_time = not mixed(DATE, types[name])
-        if item.is_string and is_time:
-            continue
-        if item.is_string:
-            is_number = types[name].is_number and item.name.lstrip("+-").replace(".", "", 1).isdecimal()
-            what, right = "a text", item.name if is_number else "another value"
-        else:
-            right = f"TO_TIMESTAMP_LTZ({item.name}, 3)" if is_time else f"'{item.name}'"
-            what = "a number"
-        given = item.sql(dialect=Flink)
-        message = f"{table.name}.{name} is {types[name].flink}, but {given} is {what}. Write {right}."
-        raise SqlRejected(message, item)
 
 
 def _without_conflict(statement: Statement) -> Statement:
