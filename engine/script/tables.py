@@ -286,6 +286,10 @@ def _column(cursor: Cursor, draft: Draft, table: str) -> None:
         draft.computed.append(Computed(name, cursor.expression("COMMENT")))
     else:
         type_ = _type(cursor)
+        # Part of the type; a message without the value has none of it anyway.
+        if cursor.sees("NOT", "NULL", "METADATA") or cursor.sees("NULL", "METADATA"):
+            cursor.skip("NOT")
+            cursor.skip("NULL")
         if cursor.skip("METADATA"):
             key = cursor.take().text if cursor.skip("FROM") else name
             is_virtual = cursor.skip("VIRTUAL")

@@ -239,3 +239,12 @@ def test_an_upsert_topic_with_an_event_time_in_its_values_is_read_with_a_note(sp
     assert any("a message that deletes a row has no t, so that it is rejected" in note for note in script.warnings)
     of_key = USERS.replace("id BIGINT,", "id TIMESTAMP(3), WATERMARK FOR id AS id,")
     assert not any("deletes a row" in note for note in read(of_key, spark).warnings)
+
+
+@pytest.mark.parametrize("null", ["NOT NULL ", "NULL ", ""])
+def test_a_metadata_column_may_say_that_it_is_never_null(null: str, spark: SparkSession) -> None:
+    plain = ORDERS.replace(f"{null}METADATA", "METADATA")
+    said = plain.replace("METADATA FROM 'timestamp'", f"{null}METADATA FROM 'timestamp'")
+    assert (said != plain) == bool(null)
+    query = "SELECT ts FROM orders;"
+    assert content(read(f"{said}{query}", spark).pipeline) == content(read(f"{plain}{query}", spark).pipeline)

@@ -1,6 +1,6 @@
 CREATE TABLE clicks (
   `ts` TIMESTAMP(3) METADATA FROM 'timestamp',
-  `timestamp` BIGINT METADATA,
+  `timestamp` BIGINT NOT NULL METADATA,
   `partition` BIGINT METADATA VIRTUAL,
   `offset` STRING METADATA VIRTUAL,
   user_id BIGINT,
