@@ -219,7 +219,10 @@ html { font-size: 20px !important; }
 .st-key-page-tools { position: fixed; top: .2rem; right: .2rem; z-index: 1000001; width: auto !important;
   align-items: center; }
 .st-key-page-tools .stElementContainer { width: auto; }
-.st-key-page-tools:not(:hover, :focus-within) { opacity: .45; }
+.st-key-page-tools:not(:hover, :focus-within) > :not(.st-key-presenting, .st-key-glossary) { opacity: .45; }
+/* Without what they open. */
+.st-key-page-tools:not(:hover, :focus-within) > .st-key-glossary
+  { color: color-mix(in srgb, var(--ink) 45%, transparent); }
 .st-key-page-tools button { min-height: 2rem; padding: 0 .4rem; border-color: transparent; background: transparent; }
 :is(.st-key-page-tools, .st-key-event-bar, .st-key-event-jumps, .st-key-story) button
   [data-testid="stMarkdownContainer"] { position: absolute; width: 1px; height: 1px; overflow: hidden;
@@ -247,6 +250,12 @@ html { font-size: 20px !important; }
 .st-key-event-bar [data-testid="stSliderTickBar"] { display: none; }
 .st-key-event-bar [data-testid="stSlider"] label { position: absolute; width: 1px; height: 1px; overflow: hidden;
   clip-path: inset(50%); }
+/* A phone: less room at the sides, and a line for the words of a story. */
+@media (max-width: 600px) {
+  :root { --side: .9rem; }
+  .st-key-story { flex-wrap: wrap; gap: .2rem; justify-content: center; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-story-told) { flex: 1 0 100%; }
+}
 </style>
 """
 
@@ -275,6 +284,13 @@ STAGE: Final = """
 @media (max-width: 900px) {
   .st-key-stage-head { flex-wrap: wrap; padding-right: .8rem; padding-top: 2.2rem; }
 }
+/* A phone: the summary, the player and the jumps have a line each. */
+@media (max-width: 600px) {
+  .st-key-stage-head > :has([data-testid="stMarkdownContainer"]) { flex: 1 0 100%; }
+  .st-key-stage-head [data-testid="stMarkdown"] p { max-height: 5.6em; overflow: auto; }
+  .st-key-time-player { flex-wrap: wrap; justify-content: center; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-event-bar) { flex: 1 0 100%; }
+}
 </style>
 """
 
@@ -284,7 +300,7 @@ BARE: Final = """
 :is(.st-key-story, .st-key-time-player, .st-key-event-bar, [data-testid="stButtonGroup"],
   .st-key-page-tools > :not(:has(.st-key-present-bare))) { visibility: hidden; position: absolute !important;
   height: 0 !important; overflow: hidden; padding: 0 !important; border: 0; }
-.st-key-page-tools:not(:hover, :focus-within) { opacity: .2; }
+.st-key-page-tools:not(:hover, :focus-within) > :not(.st-key-presenting, .st-key-glossary) { opacity: .2; }
 </style>
 """
 
