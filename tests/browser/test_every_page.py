@@ -21,7 +21,7 @@ from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
 from tests.browser.canvas_page import settled, tab
 from tests.browser.conftest import VIEWPORT, OpenPage, wait_until_settled
-from tests.browser.told_terms import untold
+from tests.browser.told_terms import other_spellings, untold
 from tests.ui import seeded_store
 from ui.builder.history import History
 from ui.shell.navigation import VIEWS
@@ -182,6 +182,7 @@ def test_axe_finds_nothing_on_any_page_and_every_term_is_told(app: App, open_pag
     for address in (*PAGES, *OTHERS, *PRESENTED):
         go(page, app, address)
         found[f"{address}, terms that are not told"] = untold(page)
+        found[f"{address}, other spellings"] = other_spellings(page)
         found[address] = violations(page)
         if address not in OTHERS:
             found[f"{address} dark, on a phone"] = in_the_dark(page, PHONE)

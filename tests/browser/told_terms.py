@@ -55,6 +55,24 @@ _UNTOLD: Final = r"""meanings => {
 def untold(page: Page) -> list[str]:
     """Each such word with the text that it stands in. The glossary needs a moment to find what was drawn."""
     with suppress(TimeoutError):
-        page.wait_for_function(f"words => !({_UNTOLD})(words).length", arg=_MEANINGS, timeout=5_000, polling=100)
+        page.wait_for_function(f"words => !({_UNTOLD})(words).length", arg=_MEANINGS, timeout=20_000, polling=100)
     found: list[str] = page.evaluate(_UNTOLD, _MEANINGS)
+    return found
+
+
+_OTHER_SPELLINGS: Final = r"""() => {
+    const texts = []
+    const look = root => {
+        for (const each of root.querySelectorAll('*')) if (each.shadowRoot) look(each.shadowRoot)
+        texts.push((root.body ?? root).textContent)
+    }
+    look(document)
+    const other = /\[I(?:,(?:UB|UA|D))*\]|\b(?:timestamp_ntz|UPDATE_BEFORE|UPDATE_AFTER)\b/gi
+    return texts.flatMap(text => [...text.matchAll(other)].map(each => text.slice(each.index - 40, each.index + 60)))
+}"""
+
+
+def other_spellings(page: Page) -> list[str]:
+    """Where the page writes a changelog mode, a kind or a type as its code does."""
+    found: list[str] = page.evaluate(_OTHER_SPELLINGS)
     return found

@@ -24,7 +24,8 @@ A = [{"function": "SUM", "argument": {"flink": "v / 2"}, "name": "s"}]
         ("deduplicate", "keys", ["a"], ["a", "b"], ("Key columns", "a", "a, b")),
         ("topn", "with_rank", None, True, ("Output the rank", "off", "on")),
         ("no such operator", "what_ever", {"a": 1}, None, ("what_ever", '{"a": 1}', "")),
-        ("", "plan: upsert_keys", [["a"]], [], ("plan: upsert keys", "['a']", "")),
+        ("", "plan: upsert_keys", [["a"], ["b", "c"]], [], ("plan: upsert keys", "a or b, c", "")),
+        ("", "plan: mode", "[I,UB,UA,D]", None, ("plan: mode", "+I -U +U -D", "")),
     ],
 )
 def test_a_difference_is_told_as_its_form_tells_it(

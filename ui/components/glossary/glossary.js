@@ -30,6 +30,8 @@ const TABS = '[role="tab"], [role="radio"]';
 const HOVER_MS = 350;
 const LEAVE_MS = 200;
 const SCAN_MS = 250;
+const LOOK_MS = 600;
+const MOST_LOOKS = 5;
 const OPEN = "changelog-studio-glossary";
 
 const marks = new CSSStyleSheet();
@@ -89,7 +91,10 @@ function start(root) {
   let shownAt = null;
   let scan = 0;
 
+  // What is hidden now, a change of style may show, which nobody tells: it is looked for a few times more.
+  let looks = 0;
   const observer = new MutationObserver(() => {
+    looks = MOST_LOOKS;
     scan ||= setTimeout(mark, SCAN_MS);
   });
   function watch(node) {
@@ -117,6 +122,7 @@ function start(root) {
     scan = 0;
     const seen = new Set();
     const now = new Set();
+    let isHidden = false;
     const tell = (element, terms) => {
       tellers.set(element, terms);
       now.add(element);
@@ -124,7 +130,11 @@ function start(root) {
     for (const label of labels()) {
       if (label.parentElement?.closest(LABEL)) continue;
       const terms = termsIn(label.textContent);
-      if (!terms.length || !label.checkVisibility()) continue;
+      if (!terms.length) continue;
+      if (!label.checkVisibility()) {
+        isHidden = true;
+        continue;
+      }
       const isFirst = terms.some((term) => !seen.has(term));
       for (const term of terms) seen.add(term);
       const taker = label.querySelector("button") ?? label.closest(PRESSABLE) ?? label;
@@ -137,6 +147,7 @@ function start(root) {
       for (const each of [label, ...(isFirst ? [taker] : [])]) tell(each, terms);
       if (!isFirst && !label.matches(PRESSABLE)) label.removeAttribute("tabindex");
     }
+    if (isHidden && looks-- > 0) scan ||= setTimeout(mark, LOOK_MS);
     spoken.clear();
     const texts = [...document.querySelectorAll(TEXTS)].filter((each) => !each.closest(ELSEWHERE));
     for (const isPressed of [false, true]) {

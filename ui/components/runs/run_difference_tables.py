@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine.model.changelog import RowKind
+from engine.model.changelog import ChangelogMode, RowKind
 from engine.model.zones import Zone
 from storage.changelogs.run_differences import CounterPair, LatePair, PlanDifference, RecordPair, TimePair
 from storage.model import NodeCounters, Record
@@ -29,12 +29,21 @@ def _in_words(differences: Sequence[PlanDifference]) -> Iterator[PlanDifference]
         field = fields.get(each.what)
         if field is None:
             what = each.what.replace("_", " ") if each.what.startswith("plan: ") else each.what
-            yield replace(each, what=what, left=_text(each.left), right=_text(each.right))
+            yield replace(each, what=what, left=_decided(what, each.left), right=_decided(what, each.right))
             continue
         sides = (field.default if value is None else value for value in (each.left, each.right))
         left, right = (value_text(field, value) for value in sides)
         if left != right:
             yield replace(each, what=field.title, left=left, right=right)
+
+
+def _decided(what: str, value: Any) -> str:
+    match what:
+        case "plan: mode":
+            return ChangelogMode.read(value or "").signs
+        case "plan: upsert keys":
+            return " or ".join(", ".join(key) for key in value or ())
+    return _text(value)
 
 
 def _text(value: Any) -> str:
