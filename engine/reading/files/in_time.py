@@ -150,6 +150,10 @@ def within(limit_s: float, call: Callable[[], _Answer]) -> _Answer:
     except Empty:
         message = f"timed out after {limit_s:g} s"
         raise TimedOut(message) from None
+    if isinstance(error, ValueError) and not isinstance(error, pa.ArrowException):
+        # PyArrow of a file whose connection its client gave up.
+        message = f"connection closed: {error}"
+        raise OSError(message) from error
     if error is not None:
         raise error
     return answer  # type: ignore[return-value]

@@ -275,6 +275,23 @@ def test_a_bucket_that_forbids_deletion_is_told_and_nothing_else_is_lost(
     assert work.names(work.place("steps", "epoch=0")) == ["s.parquet"]
 
 
+def _fails(error: Exception) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (ValueError("I/O operation on closed file"), OSError),
+        (pa.ArrowInvalid("m"), pa.ArrowInvalid),
+        (FileNotFoundError("m"), FileNotFoundError),
+    ],
+)
+def test_a_call_raises_the_error_of_its_client(error: Exception, raised: type[Exception]) -> None:
+    with pytest.raises(raised, match=str(error)):
+        in_time.within(5, partial(_fails, error))
+
+
 URIS = [
     ("s3:///k", r"s3:///k has no bucket: write s3://BUCKET/FOLDER"),
     ("abfss://a.dfs.core.windows.net/k", r"has no container: write abfss://CONTAINER@ACCOUNT"),
