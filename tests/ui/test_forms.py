@@ -26,6 +26,7 @@ from ui.builder.checking import checked
 from ui.builder.editing import add_node, operator_class, set_parameter
 from ui.builder.fixes import suggested_for
 from ui.builder.problems import explained
+from ui.forms.begun import begun
 from ui.forms.complaints import complaints_of, in_words, place_of, with_titles
 from ui.forms.grid import edited_rows, parse_rows, row_text
 from ui.forms.instants import format_instant, parse_instant
@@ -148,6 +149,25 @@ def test_the_key_and_the_measure_of_a_schema_are_guessed() -> None:
     assert group_column(Schema(orders.columns[:1])) == "id"
     assert measure_column(SCHEMA) == "amount"
     assert key_column(Schema(())) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "column"),
+    [
+        ("am", "amount_paid"),
+        ("AMOUNT", "amount"),
+        ("seen", "seen at"),
+        ("customer.ci", "customer.city"),
+        ("am + 1", None),
+        ("m", None),
+        ("'am'", None),
+        ("null", None),
+        ("", None),
+    ],
+)
+def test_a_typed_word_is_the_column_that_it_begins_and_no_expression(typed: str, column: str | None) -> None:
+    columns = ("amount_paid", "amount", "seen at", "customer.city", "nullable")
+    assert begun(typed, columns) == column
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from engine.python_functions.declared import Rejected, functions_in
 from ui.builder.editing import ABSENT
 from ui.builder.nested_fields import as_expression
 from ui.components.editor import Editing, Wrong, code_area
+from ui.forms.begun import begun
 from ui.forms.binding import FormContext
 from ui.forms.code import code_field
 from ui.forms.durations import format_duration, parse_duration
@@ -312,7 +313,13 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         name = _without_words(chosen, options)
         if not field.is_free or schema is None or name in schema:
             return form.as_column(field, name) if name in nested and not field.is_free else name
-        return kept if name == value else flink(name)
+        if name == value:
+            return kept
+        column = None if name in names else begun(name, names)
+        if column is not None:
+            form.drafting.redraw(f"{form.node.id}|{(*form.path, field.name)[0]}")
+            name = column
+        return name if name in schema else flink(name)
 
     form.bind(field, key, shown, read)
     st.selectbox(

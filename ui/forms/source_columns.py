@@ -25,6 +25,7 @@ from engine.reading.typed.profile import ColumnProfile, TimeProposal
 from engine.registry import sources
 from ui.builder.editing import ABSENT, set_parameter
 from ui.components.grid import Cell, Row, Table, grid, number_columns
+from ui.forms.begun import begun
 from ui.forms.binding import FormContext
 from ui.forms.durations import format_duration
 from ui.forms.without_columns import source_without_columns
@@ -108,7 +109,12 @@ def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> 
 
     def take(typed: Any) -> None:
         if form.is_current(key):
-            wanted = in_flink(str(typed or "").strip(), flink_type)
+            text = str(typed or "").strip()
+            wanted = in_flink(text, flink_type)
+            meant = begun(text, (own_type, *others)) if not _is_type(text) else None
+            if meant is not None:
+                form.drafting.redraw(f"{form.node.id}|types")
+                wanted = meant
             form.write(("types", column.name), ABSENT if wanted in (_AS_FOUND, own_type) else wanted)
 
     pending().draw(key, shown, take)
@@ -121,6 +127,14 @@ def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> 
         accept_new_options=True,
         label_visibility="collapsed",
     )
+
+
+def _is_type(text: str) -> bool:
+    try:
+        flink_type(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _tick(form: FormContext, at: int, column: ColumnProfile, chosen: object, proposal: TimeProposal | None) -> None:
