@@ -154,7 +154,7 @@ def test_everything_can_be_done_by_keyboard(open_page: OpenPage) -> None:
     assert ids(page) == ["aggregate", "rows"]
 
 
-def test_double_click_adds_behind_what_is_selected_and_search_finds_by_words(open_page: OpenPage) -> None:
+def test_a_click_adds_behind_what_is_selected_and_search_finds_by_words(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain0")
     pick(page, "words")
     page.get_by_role("button", name="+ Add").click()
@@ -164,9 +164,14 @@ def test_double_click_adds_behind_what_is_selected_and_search_finds_by_words(ope
     expect(page.locator("[data-operator]").first).to_have_attribute("data-operator", "topn")
     search.fill("condition")
     expect(page.locator("[data-operator]")).to_have_count(1)
-    palette_entry(page, "filter").dblclick()
+    palette_entry(page, "filter").click()
     settled(page)
     assert "words>filter:in" in edges(page)
+    # A double-click adds one, too, behind what was just added.
+    palette_entry(page, "filter").dblclick()
+    settled(page)
+    assert "filter>filter_2:in" in edges(page)
+    assert "filter_3" not in ids(page)
 
 
 def test_several_nodes_are_copied_duplicated_cut_and_deleted(open_page: OpenPage) -> None:

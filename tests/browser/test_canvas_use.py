@@ -97,7 +97,7 @@ def test_a_node_that_is_added_behind_one_with_a_single_consumer_goes_between(ope
     pick(page, "words")
     studio(page).focus()
     page.keyboard.press("a")
-    expect(page.locator(".palette .where")).to_contain_text("inserts it on words → counts, Shift+Enter beside that")
+    expect(page.locator(".palette .where")).to_contain_text("inserts it on words → counts, with Shift beside that")
     page.keyboard.press("Escape")
     add(page, "filter")
     assert edges(page) == ["counts>sink:in", "filter>counts:in", "words>filter:in"]

@@ -22,6 +22,14 @@ test('a word begins where one of the texts has one, and only titles are searched
   assert.deepEqual(found('ject'), ['Project'])
 })
 
+test('a part of a title comes before a word of what is said of an entry', () => {
+  const entries = [
+    ['Generator', 'datagen', 'with duplicates'],
+    ['Deduplicate', 'first row', 'One row per key'],
+  ]
+  assert.deepEqual(matching(entries, 'dup', (each) => each)[0][0], 'Deduplicate')
+})
+
 test('entries that are called so come first', () => assert.deepEqual(found('window'), ['Windows', 'Project']))
 
 test('what is called exactly so comes before what begins with it', () => {

@@ -326,7 +326,7 @@ export function Canvas({ data, dark, shadow, send }) {
 }
 
 /**
- * Describe where Enter in the palette adds a node.
+ * Describe where a click or Enter in the palette adds a node.
  *
  * @param {string[]} edges the selected ones
  * @param {string[]} nodes
@@ -334,7 +334,7 @@ export function Canvas({ data, dark, shadow, send }) {
  */
 function whereAdded([edge], nodes, between) {
   const ends = (edge ?? between)?.split(':')[0].replace('>', ' → ')
-  if (edge) return `Enter inserts it on ${ends}`
-  if (between) return `Enter inserts it on ${ends}, Shift+Enter beside that, with the same input`
-  return nodes.length === 1 ? `Enter adds it after ${nodes[0]}` : 'Drag, double-click, or press Enter'
+  if (edge) return `A click or Enter inserts it on ${ends}`
+  if (between) return `A click or Enter inserts it on ${ends}, with Shift beside that, from the same input`
+  return nodes.length === 1 ? `A click or Enter adds it after ${nodes[0]}` : 'Drag, click, or press Enter'
 }

@@ -1,4 +1,4 @@
-// The operators that can be added by drag, double-click or Enter, with a search field.
+// The operators that can be added by drag, click or Enter, with a search field.
 import { forwardRef, useEffect, useMemo, useRef, useState } from 'react'
 import { matching } from './search.js'
 
@@ -16,7 +16,7 @@ export const saidOf = ({ title, alsoCalled, operator, summary, group }) => [
 /**
  * @typedef {object} Props
  * @property {CatalogEntry[]} operators
- * @property {string} where where Enter adds, in words
+ * @property {string} where where a click and Enter add, in words
  * @property {(operator: string, isFork: boolean) => void} add isFork: as a further consumer
  * @property {() => void} leave the search field, with Escape
  * @property {() => void} close
@@ -92,7 +92,8 @@ export const Palette = forwardRef(function Palette(
                   setTimeout(() => setDragged(true))
                 }}
                 onDragEnd={() => setDragged(false)}
-                onDoubleClick={(event) => take(each, event.shiftKey)}
+                // The second click of a double-click is one too many.
+                onClick={(event) => event.detail < 2 && take(each, event.shiftKey)}
               >
                 {each.title}
               </div>

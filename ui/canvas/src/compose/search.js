@@ -23,9 +23,13 @@ export function matching(entries, text, said, named = () => undefined) {
     .map((each) => each.entry)
 }
 
+// After a beginning in what an entry is called, before one in what is said of it.
+const WITHIN = 1.95
+
 /**
  * How far down a word begins one of the texts' words, and how far to the right in that text: what is called `select` comes
- * before what is called `group by select distinct`. Within a word it counts in the first text only.
+ * before what is called `group by select distinct`. Within a word it counts in the first text only, before what only the
+ * third text says.
  *
  * @param {string[]} texts
  * @param {string} word
@@ -33,5 +37,5 @@ export function matching(entries, text, said, named = () => undefined) {
 function place(texts, word) {
   const at = texts.findIndex((text) => ` ${text}`.includes(` ${word}`))
   if (at >= 0) return at + Math.min(0.9, ` ${texts[at]}`.indexOf(` ${word}`) / 1000)
-  return texts[0].includes(word) ? texts.length : Infinity
+  return texts[0].includes(word) ? WITHIN : Infinity
 }
