@@ -9,7 +9,7 @@ on the order of arrival. Records that were too late for an operator are not part
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os.path import getsize, isfile
 from threading import Event
 from time import monotonic
@@ -130,11 +130,25 @@ class _Checking:
                 for input_, port in zip(node.inputs, _ports(node.operator, len(node.inputs)), strict=True)
             ]
             batch = _as_schema(node.operator.batch(self.plan.context(node), inputs), node.schema)
-            checked = self._compared(node, batch, stream, is_sink=node.id in sinks)
+            checked = self._compared(node, batch, stream, self._let_go(node, late), is_sink=node.id in sinks)
             if not checked.is_equal:
                 self.tables[own] = _positioned(batch, stream, node.schema)
             checks.append(checked)
         return Checked(tuple(checks))
+
+    def _let_go(self, node: NodePlan, late: DataFrame | None) -> DataFrame | None:
+        """What the operator counts over its whole inputs, each with the list of its dropped records."""
+        from pyspark.sql import functions as f
+
+        assert isinstance(node.operator, Operator)
+        inputs = []
+        for input_, port in zip(node.inputs, _ports(node.operator, len(node.inputs)), strict=True):
+            whole = self._input(input_, port, node, None)
+            if late is not None:
+                dropped = late.where((f.col("node") == node.id) & (f.col("port") == port) & (f.col("used") == ""))
+                whole = replace(whole, late=dropped.selectExpr(f"seq AS {SEQ}", f"step AS {STEP}"))
+            inputs.append(whole)
+        return node.operator.let_go(self.plan.context(node), inputs)
 
     def _input(self, input_: InputPlan, port: str, node: NodePlan, late: DataFrame | None) -> BatchInput:
         """An input of a node, without the records that were dropped, or left out of a window."""
@@ -189,7 +203,9 @@ class _Checking:
         folders = [str(folder) for folder in self.recorded.late]
         return self._gathered(self.spark.read.schema(_LATE).parquet(*folders)) if folders else None
 
-    def _compared(self, node: NodePlan, batch: DataFrame, stream: DataFrame, *, is_sink: bool) -> NodeCheck:
+    def _compared(
+        self, node: NodePlan, batch: DataFrame, stream: DataFrame, let_go: DataFrame | None, *, is_sink: bool
+    ) -> NodeCheck:
         """Compare both tables by counting rows. Each row has its comparable values and the values to show."""
         from pyspark.sql import functions as f
 
@@ -210,19 +226,20 @@ class _Checking:
             .groupBy(*(f"__c{at}" for at in range(len(schema))))
             .agg(f.sum("__in_batch").alias("b"), f.sum("__in_stream").alias("s"), f.first("__row").alias("row"))
         )
-        same, missing, extra = counted.agg(
+        sums = counted.agg(
             f.sum(f.least("b", "s")),
             f.sum(f.greatest(f.col("b") - f.col("s"), f.lit(0))),
             f.sum(f.greatest(f.col("s") - f.col("b"), f.lit(0))),
-        ).collect()[0]
+        )
+        # One query for all numbers.
+        same, missing, extra, *gone = (sums if let_go is None else sums.crossJoin(let_go)).collect()[0]
         differences: tuple[Difference, ...] = ()
         if missing or extra:
             order = [f.col(f"__c{at}") for at in range(len(schema))]
             rows = counted.where("b <> s").orderBy(*order).limit(_SHOWN).collect()
             differences = tuple(Difference(tuple(row["row"]), int(row["b"]), int(row["s"])) for row in rows)
-        return NodeCheck(
-            node.id, schema.names, is_sink, int(same or 0), int(missing or 0), int(extra or 0), differences
-        )
+        numbers = (int(same or 0), int(missing or 0), int(extra or 0))
+        return NodeCheck(node.id, schema.names, is_sink, *numbers, differences, *(int(each or 0) for each in gone))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from engine.model.durations import duration
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -17,7 +19,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class NodeCheck:
-    """One operator: the numbers of equal, missing and extra rows, and the first differences."""
+    """One operator: the numbers of equal, missing and extra rows, and the first differences.
+
+    let_go: the number of pairs that neither side has, since the watermark had let a row go before its partner came.
+    passed_ms: by how much it had passed such a row at most.
+    """
 
     node: str
     columns: tuple[str, ...]
@@ -26,6 +32,8 @@ class NodeCheck:
     missing: int
     extra: int
     differences: tuple[Difference, ...] = ()
+    let_go: int = 0
+    passed_ms: int = 0
 
     @property
     def is_equal(self) -> bool:
@@ -42,6 +50,17 @@ class NodeCheck:
             f"{count:,} {what}" for count, what in ((self.missing, "missing"), (self.extra, "too many")) if count
         ]
         return f"{self.node} differs from Spark's batch answer: {' and '.join(differences)}, {rows} equal."
+
+    @property
+    def let_go_sentence(self) -> str:
+        """What neither side has, as a sentence for users; "" if there is nothing."""
+        if not self.let_go:
+            return ""
+        pairs, them = ("pair", "was") if self.let_go == 1 else ("pairs", "were")
+        return (
+            f"{self.let_go:,} {pairs} of {self.node} {them} not made: the watermark had let a row go before its "
+            f"partner came, by {duration(self.passed_ms)} at most."
+        )
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,10 @@ def print_run(
 
 
 def _check(planned: Plan, spark: SparkSession, output: Collected, complain: Complain) -> int:
-    """Print the batch check of every sink and of every node that differs. Returns 1 if something differs."""
+    """Print the batch check of every sink, of every node that differs, and of pairs that no stream could have made.
+
+    Returns 1 if something differs.
+    """
     from engine.batch_check.check import check
 
     checked = check(planned, spark, output.recorded(planned))
@@ -68,6 +71,8 @@ def _check(planned: Plan, spark: SparkSession, output: Collected, complain: Comp
         for different in node.differences:
             cells = ", ".join(f"{name}={value}" for name, value in zip(node.columns, different.row, strict=True))
             complain(f"    {cells}: {different.in_batch} in batch, {different.in_stream} in the stream", 0)
+        if node.let_go:
+            complain(node.let_go_sentence, 0)
     return 0 if checked.is_equal else 1
 
 

@@ -174,6 +174,15 @@ class Operator(Parameters):
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """The output table from the whole input tables, in Spark SQL without the kernel. It may have more columns."""
 
+    def let_go(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame | None:
+        """Results over whole tables that a stream cannot have, since the watermark had let a row go before they came.
+
+        inputs: whole, with the list of the dropped records. One row: the number of these results, and by how many ms
+        the watermark had passed such a row at most (NULL without one). The batch step leaves them out too. None for an
+        operator whose results are lost with late records only.
+        """
+        return None
+
     @property
     def judges_late(self) -> bool:
         """Whether the batch step handles late records itself; it then receives them and the list of them."""

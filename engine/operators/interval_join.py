@@ -29,7 +29,7 @@ from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
 from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, require_insert_only
 from engine.contract.step import Keyed
-from engine.joins.batch import paired
+from engine.joins.batch import let_go, paired
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, RightKeys, beside, event_time, require_event_times
 from engine.joins.interval_kernel import IntervalJoinKernel
 from engine.joins.sides import PORTS, SIDES, JoinKind, join_intervals, joined
@@ -112,10 +112,15 @@ class IntervalJoin(KeyedJoin, RoutesLate):
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN with the left time BETWEEN two bounds of the right one."""
-        left, right = (input_.schema for input_ in context.inputs)
+        schemas, times = self._timed(context)
         keys, within = self.key_expressions(context), (self.lower_ms, self.upper_ms)
-        times = (event_time(left).milliseconds, event_time(right).milliseconds)
-        return paired(inputs, (left, right), keys, self.kind, self.condition, times=times, within=within)
+        return paired(inputs, schemas, keys, self.kind, self.condition, times=times, within=within)
+
+    def let_go(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+        """Pairs with a row that the watermark had let go when its partner came."""
+        schemas, times = self._timed(context)
+        keys = self.key_expressions(context)
+        return let_go(inputs, schemas, keys, self.condition, times, (self.lower_ms, self.upper_ms))
 
     def late_rule(self) -> LateRule:
         """A row that can no longer match. It is lost, or padded on a preserved side.
@@ -140,6 +145,11 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         bounds = f"{base} + {interval(self.lower_ms)} AND {base} + {interval(self.upper_ms)}"
         tests.insert(len(self.left_keys), f"{quote(time)} BETWEEN {bounds}")
         return f"SELECT *\nFROM {quote(left_table)}\n{self.kind.sql} {other}\nON {' AND '.join(tests)}"
+
+    def _timed(self, context: StepContext) -> tuple[tuple[Schema, Schema], tuple[str, str]]:
+        """The columns of both sides, and their event times in ms, as SQL."""
+        left, right = (input_.schema for input_ in context.inputs)
+        return (left, right), (event_time(left).milliseconds, event_time(right).milliseconds)
 
     def _columns(self, left: Schema, right: Schema) -> tuple[Column, ...]:
         columns = joined(left, right, self.kind)

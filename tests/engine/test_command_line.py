@@ -19,8 +19,9 @@ from pyspark.sql import SparkSession
 from engine.__main__ import _job, main
 from engine.errors import RunCancelled
 from engine.examples import FOLDER
-from engine.model.pipeline import Pipeline
+from engine.model.pipeline import Arrival, Pipeline
 from engine.python_functions.consent import ENVIRONMENT
+from tests.engine.planning import pipeline_of, rows
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = FOLDER / "01-word-frequency.json"
@@ -301,6 +302,28 @@ def test_run_checks_the_result_against_the_batch_answer(
 ) -> None:
     assert main(["run", str(WORDS), "--check", *ENGINE]) == 0
     assert capsys.readouterr().err == "frequencies equals Spark's batch answer: 2 rows compared.\n"
+
+
+def test_run_tells_the_pairs_that_the_watermark_has_cost(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = {"rides": [[1, 0], [9, 9000], [2, 4000]], "payments": [[2, 4100], [9, 9000], [8, 9500]]}
+    pipeline = pipeline_of(
+        "rides -> paid:left -> out\npayments -> paid:right",
+        **{
+            name: rows("id bigint, ts bigint", rows=given, event_time="ts", watermark_delay_ms=0)
+            for name, given in sides.items()
+        },
+        paid=("interval_join", {"left_keys": ["id"], "right_keys": ["id"], "lower_ms": -6000, "upper_ms": 0}),
+        out=("sink", {"mode": "append"}),
+    )
+    in_turn = pipeline.model_copy(update={"arrival": Arrival(mode="in_turn")})
+    (tmp_path / "p.json").write_text(in_turn.to_json(), encoding="utf-8")
+    assert main(["run", str(tmp_path / "p.json"), "--check", *ENGINE]) == 0
+    assert capsys.readouterr().err == (
+        "1 pair of paid was not made: the watermark had let a row go before its partner came, by 4900 ms at most.\n"
+        "out equals Spark's batch answer: 1 row compared.\n"
+    )
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -45,6 +45,8 @@ def test_what_was_found_comes_back_as_it_was_said(
         (("1", "1"), 1, 0),
     ]
     assert found.of("nobody") is None
+    # As earlier versions kept it.
+    assert (node.let_go, node.let_go_sentence) == (0, "")
 
 
 def test_checks_wait_for_each_other_and_none_is_done_twice(

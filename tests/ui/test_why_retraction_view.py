@@ -12,6 +12,7 @@ from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import html_of, rows_of
 from ui.runs.variants import without_retraction
+from ui.shell.state import KEY
 
 
 def test_without_the_other_run_there_is_a_button_for_it(seeded: dict[str, int], open_view: OpenView) -> None:
@@ -89,6 +90,22 @@ def test_a_difference_is_shown_row_by_row(store: Store, seeded: dict[str, int], 
         ["only in the batch answer", "1", "1"],
         ["only in the stream's table", "1", "2"],
     ]
+
+
+def test_pairs_that_no_stream_could_have_made_are_told_beside_the_equal_tables(
+    store: Store, seeded: dict[str, int], open_view: OpenView
+) -> None:
+    node = {**seeded_store.check_of(2), "let_go": [16, 8000]}
+    store.batch_checks.save(seeded["word_count"], json.dumps({"nodes": [node]}))
+    app = open_view("run", run=seeded["word_count"])
+    assert "Equal to Spark's batch answer" in app.success[0].value
+    assert app.warning[0].value == (
+        "16 pairs of out were not made: the watermark had let a row go before its partner came, by 8 s at most."
+    )
+    app.button(key="let-go-out").click()
+    # The button leads to another page, which a single view cannot open.
+    app.run()
+    assert app.session_state[KEY].values["seen"] == "out"
 
 
 def test_through_one_writer_nothing_is_lost_and_through_several_something_is(

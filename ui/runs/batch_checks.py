@@ -47,6 +47,8 @@ class CheckResult:
                 node["missing"],
                 node["extra"],
                 tuple(Difference(tuple(cells), batch, stream) for cells, batch, stream in node["rows"]),
+                # Not in the results of earlier versions.
+                *node.get("let_go", ()),
             )
             for node in raw.get("nodes", ())
         )
@@ -152,6 +154,7 @@ class Checker:
                     "same": node.same,
                     "missing": node.missing,
                     "extra": node.extra,
+                    "let_go": (node.let_go, node.passed_ms),
                     "rows": [
                         ([words.value(value) for value in row.row], row.in_batch, row.in_stream)
                         for row in node.differences

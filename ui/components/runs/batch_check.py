@@ -17,6 +17,8 @@ from ui.runs.batch_checks import SMALL, CheckResult, checker
 from ui.shell import words, workspace
 from ui.shell.engine_gate import GateStatus, gate
 from ui.shell.guard import as_sentence, guarded, guarded_fragment
+from ui.shell.navigation import lead_to
+from ui.shell.state import state
 
 _REFRESH_S = 0.7
 
@@ -106,8 +108,33 @@ def _draw(run: Run, result: CheckResult) -> None:
             if not node.is_equal:
                 st.error(node.sentence, icon=":material/error:")
                 grid(differences_table(node), key=f"check-{node.node}", height=260, label=f"Differences of {node.node}")
+    for node in result.checked.nodes:
+        if node.let_go:
+            _let_go(run, node)
     if result.error or not result.is_equal:
         st.button("Check again", icon=":material/replay:", key="batch-check", on_click=_start, args=(run,))
+
+
+def _let_go(run: Run, node: NodeCheck) -> None:
+    """Draw what neither the stream nor the batch answer has, and the way to the delay that would have it."""
+    told, way = st.columns([5, 1], vertical_alignment="center")
+    told.warning(words.escaped(node.let_go_sentence), icon=":material/warning:")
+    way.button(
+        "Event time",
+        key=f"let-go-{node.node}",
+        icon=":material/timeline:",
+        on_click=_see,
+        args=(run.run_id, node.node),
+        help=f"The records as {node.node} saw them.",
+        width="stretch",
+    )
+
+
+@guarded
+def _see(run_id: int, node: str) -> None:
+    state.hold(run=run_id, seen=node)
+    lead_to("event_time")
+    state.write_url()
 
 
 def differences_table(node: NodeCheck) -> Table:
