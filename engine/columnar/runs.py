@@ -114,6 +114,18 @@ def in_order(*columns: Longs) -> tuple[Longs | None, Runs]:
     return order, Runs.of(packed[order])
 
 
+def nearly_in_order(column: Longs) -> Longs | None:
+    """An order in which the column rises from one of 65,536 shares of its span to the next; None: it does so already.
+
+    NumPy sorts numbers of 16 bits by counting: in a tenth of the time of a whole sort.
+    """
+    if len(column) < 2:
+        return None
+    least = column.min()
+    share = ((column - least) >> max(0, int(column.max() - least).bit_length() - 16)).astype(np.uint16)
+    return None if bool((share[1:] >= share[:-1]).all()) else np.argsort(share, kind="stable")
+
+
 def _ranks(column: Longs) -> Longs:
     """The numbers from 0 with the order of these."""
     order = np.argsort(column)

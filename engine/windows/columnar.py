@@ -24,7 +24,7 @@ from engine.aggregates.columnar_calls import in_words, without_columns
 from engine.aggregates.function import AggregateCall
 from engine.columnar.columns import taken
 from engine.columnar.paths import extended, timer_paths
-from engine.columnar.runs import Runs, in_order, runs_of
+from engine.columnar.runs import Runs, in_order, nearly_in_order, runs_of
 from engine.contract.columnar_kernel import (
     BEFORE,
     SAMPLED,
@@ -225,7 +225,7 @@ class WindowColumns:
             if not full.all():
                 windows, ends, starts, at = windows.at(full), ends[full], starts[full], at[full]
         # No order is required, but sorting the output later is faster if it is nearly sorted.
-        order, _ = in_order(ends - (int(ends.min()) if len(ends) else 0), seqs[windows.origins])
+        order = nearly_in_order(ends)
         if order is not None:
             windows, ends, starts, at = windows.at(order), ends[order], starts[order], at[order]
         origins = windows.origins

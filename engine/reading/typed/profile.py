@@ -9,6 +9,7 @@ alternative is a column of texts. The watermark delay is derived from the disord
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +40,7 @@ from engine.reading.typed.inference import infer_text, kind_of_text
 ROWS: Final = 20_000
 """The number of rows in the profile."""
 _ALMOST_ALL: Final = 0.95
+_NANOSECONDS: Final = re.compile(r":\d\d\.\d{6}\d*[1-9]", re.ASCII)
 _KEPT: Final = 0.99
 _PLURAL: Final[dict[Type, str]] = {
     BIGINT: "integers",
@@ -134,8 +136,7 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
     values = [text for text in texts if text is not None]
     kinds = Counter(map(kind_of_text, values))
     missing = len(texts) - len(values)
-    empty = f"; {missing:,} empty" if missing else ""
-    empty += f" (of the first {ROWS:,} rows)" if len(texts) >= ROWS else ""
+    beside = f"; {missing:,} empty" if missing else ""
     if not values:
         return ColumnProfile(name, type_, type_, "no value", note=note)
     proposed, fit = type_, len(values)
@@ -144,17 +145,20 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
         if type_ == STRING and kinds[kind] and _ALMOST_ALL * len(values) <= count < len(values):
             proposed, fit = kind, count
             break
+    cut = sum(_NANOSECONDS.search(text) is not None for text in values) if isinstance(proposed, Timestamp) else 0
+    beside += f"; {cut:,} {'has' if cut == 1 else 'have'} nanoseconds, which are cut off" if cut else ""
+    beside += f" (of the first {ROWS:,} rows)" if len(texts) >= ROWS else ""
     unit = _unit_of(name, values) if type_ == BIGINT else None
     if fit < len(values):
         odd = next(text for text in values if kind_of_text(text) not in _WIDER[proposed])
         rest = len(values) - fit
         others = f"{rest:,} {'is' if rest == 1 else 'are'} not"
         said = f'{fit:,} of {len(values):,} are {_PLURAL[proposed]}; {others}, such as "{odd[:40]}"'
-        return ColumnProfile(name, type_, proposed, said + empty, note=note)
+        return ColumnProfile(name, type_, proposed, said + beside, note=note)
     said = f"all {len(values):,} are {_plural(type_)}" if type_ != STRING else f'such as "{values[0][:40]}"'
     if unit is not None:
         said += f", {_COUNTED[unit]} since 1970"
-    return ColumnProfile(name, type_, type_, said + empty, unit, note)
+    return ColumnProfile(name, type_, type_, said + beside, unit, note)
 
 
 _WIDER: Final[dict[Type, tuple[Type, ...]]] = {

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.columnar.runs import Runs, last_place, running_least, running_most, running_sum, shifted
+from engine.columnar.runs import Runs, last_place, nearly_in_order, running_least, running_most, running_sum, shifted
 
 LONGS = st.one_of(st.integers(-3, 3), st.integers(-(1 << 63), (1 << 63) - 1))
 RECORDS = st.lists(st.tuples(st.integers(0, 4), LONGS, st.booleans()), max_size=40).map(sorted)
@@ -49,3 +49,15 @@ def test_there_may_be_no_records() -> None:
     nothing = np.zeros(0, np.int64)
     assert len(runs) == len(runs.ends) == len(runs.lengths) == 0
     assert len(running_sum(runs, nothing)) == len(running_most(runs, nothing)) == len(running_least(runs, nothing)) == 0
+
+
+@given(columns=st.lists(st.integers(-(1 << 61), 1 << 61), max_size=40))
+def test_a_near_order_rises_by_shares_of_the_span(columns: list[int]) -> None:
+    column = np.array(columns, np.int64)
+    order = nearly_in_order(column)
+    if order is not None:
+        assert sorted(order.tolist()) == list(range(len(column)))
+        column = column[order]
+    if len(column):
+        share = (int(column.max()) - int(column.min())) // (1 << 15) + 1
+        assert all(int(last) - share <= int(next_) for last, next_ in zip(column, column[1:], strict=False))

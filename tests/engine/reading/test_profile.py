@@ -65,6 +65,17 @@ def test_almost_all_values_say_what_a_column_is_and_the_others_are_named(tmp_pat
     assert times == ()
 
 
+def test_nanoseconds_that_are_cut_off_are_told(tmp_path: Path) -> None:
+    rows = [f"2024-05-01 10:00:{at:02}.12345678{at % 2},2024-05-01 10:00:00.123456000,1.123456789" for at in range(4)]
+    (tmp_path / "in.csv").write_text("\n".join(["a,b,c", *rows]), encoding="utf-8")
+    columns, _ = Csv(path="in.csv").profile("n", tmp_path)
+    assert [column.why for column in columns] == [
+        "all 4 are times without a zone; 4 have nanoseconds, which are cut off",
+        "all 4 are times without a zone",
+        "all 4 are numbers",
+    ]
+
+
 def test_the_delay_is_the_shortest_usual_one_that_keeps_99_of_100() -> None:
     in_order = list(range(0, 100_000, 100))
     assert delay_of(in_order) == (0, f"each of the first {len(in_order):,} records is later than the one before")
