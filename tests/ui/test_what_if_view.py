@@ -152,6 +152,32 @@ def test_an_interval_join_keeps_rows_for_longer_and_its_results_wait_for_nothing
     assert (row[0], row[1], row[3], row[4]) == ("5", "still dropped", "4.901 s", "id=2, ts=100")
 
 
+@pytest.mark.parametrize(
+    ("address", "operator"),
+    [
+        ({}, "minutes"),
+        ({"edge": "seconds"}, "seconds"),
+        ({"edge": "out"}, "minutes"),
+        ({"node": "seconds"}, "seconds"),
+        ({"edge": "seconds", "seen": "minutes"}, "minutes"),
+    ],
+)
+def test_it_begins_at_the_operator_whose_records_were_shown(
+    address: dict[str, str], operator: str, store: Store, open_view: OpenView, tmp_path: Path
+) -> None:
+    counted = {"aggregates": [{"function": "COUNT", "name": "n"}]}
+    pipeline = pipeline_of(
+        "rides -> minutes -> out\nrides -> seconds -> out_2",
+        rides=rows("ts bigint", rows=[[0], [9000], [6000]], event_time="ts", watermark_delay_ms=0),
+        minutes=("window_aggregate", {"size_ms": 60_000, **counted}),
+        seconds=("window_aggregate", {"size_ms": 1000, **counted}),
+        out=("sink", {"mode": "append"}),
+        out_2=("sink", {"mode": "append"}),
+    )
+    run = run_locally(store, tmp_path, pipeline)
+    assert open_view("what_if", run=run, **address).selectbox(key=f"what-if-node-{run}").value == operator
+
+
 def test_each_of_two_sources_has_its_own_delay(
     store: Store, open_view: OpenView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -449,9 +449,13 @@ def _show(run: Run) -> None:
 
 
 def _chosen_node(run: Run, names: list[str]) -> str:
-    """The operator that the address names, or the first. Another one begins as it ran."""
+    """The operator whose time the address names, else the one whose records it does, else the first.
+
+    Another one begins as it ran.
+    """
     key = f"what-if-node-{run.run_id}"
-    st.session_state[key] = state.seen if state.seen in names else names[0]
+    looked_at = (state.seen, (state.edge or "").partition(".")[0], state.node)
+    st.session_state[key] = next((each for each in looked_at if each in names), names[0])
 
     def take() -> None:
         state.update(seen=st.session_state[key], delay=None, lateness=None, keep=None)
