@@ -32,6 +32,8 @@ _SHOWN: Final = 8
 # Below this share of the late records, a value explains nothing; of columns that tell less, no pairs are made.
 _LEAST: Final = 0.02
 _TELLS: Final = 0.02
+# So few late records are named by one column at a time: whatever two columns say, chance could have said as well.
+_PAIRED: Final = 6
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class TellingValues(OfAllRuns):
         compared = columns_of(edge)
         singles = [self._compare(edge, late, total, {name: compared[name]}) for name in compared]
         ranked = sorted((each for each in singles if each is not None), key=_by_bits)
-        telling = [each.columns[0] for each in ranked if each.bits >= _TELLS][:_COMBINED]
+        telling = [each.columns[0] for each in ranked if each.bits >= _TELLS and total >= _PAIRED][:_COMBINED]
         pairs = [
             self._compare(edge, late, total, {name: compared[name] for name in pair})
             for pair in combinations(telling, 2)

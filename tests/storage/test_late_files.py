@@ -109,12 +109,12 @@ def test_a_window_that_fired_before_says_when(store: Store, tmp_path: Path) -> N
     assert file.push.seq == 4
 
 
-def vans(store: Store, folder: Path) -> int:
+def vans(store: Store, folder: Path, *, after: int = 40) -> int:
     """Every fifth record is of a van; those from Leipzig arrive two minutes late, and nothing else does."""
     sent: list[list[object]] = []
     for n in range(200):
         kind, city = ("van" if n % 5 == 0 else "car"), ("Leipzig" if n % 4 == 0 else "Halle")
-        late = 120_000 if (kind, city) == ("van", "Leipzig") and n > 40 else 0
+        late = 120_000 if (kind, city) == ("van", "Leipzig") and n > after else 0
         sent.append([kind, city, f"r{n}", None if n % 7 else True, n * 5_000 - late])
     return run_locally(
         store,
@@ -131,6 +131,12 @@ def vans(store: Store, folder: Path) -> int:
             out=("sink", {"mode": "changelog"}),
         ),
     )
+
+
+def test_a_few_late_records_are_told_by_one_column_at_a_time(store: Store, tmp_path: Path) -> None:
+    found = store.telling_values.groups(vans(store, tmp_path, after=80), "trips", dropped=True)
+    assert found.late == 5
+    assert {len(group.columns) for group in found.groups} == {1}
 
 
 def test_the_columns_that_tell_most_come_first_and_two_together_if_they_tell_more(store: Store, tmp_path: Path) -> None:

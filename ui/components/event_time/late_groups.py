@@ -32,6 +32,7 @@ _DROPPED_ONLY, _LATE = "dropped", "late"
 # Below it, late records are spread as all records are.
 _TELLS: Final = 0.02
 _ROW_PX: Final = 44
+_LETTER_PX: Final = 8
 
 
 def late_groups(run: Run, *, dropped: int) -> None:
@@ -197,6 +198,8 @@ def _texts(value: TellingValue) -> list[str]:
 
 def _chart(found: LateGroups, group: TellingColumns, which: str) -> go.Figure:
     labels = [words.in_chart(", ".join(_texts(value))) for value in group.values]
+    # The title is as high as it is long, and would be cut at the ends of a chart of few bars.
+    title = [words.in_chart(each) for each in group.columns]
     figure = go.Figure()
     for name, shares, color in (
         (f"of the {which} records", [value.late / found.late for value in group.values], DROPPED),
@@ -215,10 +218,10 @@ def _chart(found: LateGroups, group: TellingColumns, which: str) -> go.Figure:
         )
     figure.update_layout(
         barmode="group",
-        height=90 + _ROW_PX * len(labels),
+        height=max(90 + _ROW_PX * len(labels), 60 + _LETTER_PX * (4 + max(map(len, group.columns)))),
         margin={"l": 8, "r": 40, "t": 30, "b": 8},
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0, "traceorder": "normal"},
-        yaxis={"autorange": "reversed", "title": words.in_chart(_name(group)), "type": "category"},
+        yaxis={"autorange": "reversed", "title": " and<br>".join(title), "type": "category"},
         xaxis={"tickformat": ".0%", "rangemode": "tozero"},
     )
     return figure
