@@ -148,3 +148,15 @@ def test_on_build_neither_a_told_term_covers_what_its_tab_opens_nor_does_a_long_
     field = described.locator("xpath=ancestor::*[@data-testid='stElementContainer']").bounding_box()
     assert field is not None
     assert field["height"] >= 60
+
+
+def test_a_told_label_does_not_cover_its_field(open_page: OpenPage) -> None:
+    page = open_page("what-if?run=1")
+    told = page.get_by_role("tooltip")
+    label = page.locator('[data-testid="stWidgetLabel"] p[data-term="first"]').first
+    label.hover()
+    expect(told).to_be_visible()
+    above, named = told.bounding_box(), label.bounding_box()
+    assert above is not None
+    assert named is not None
+    assert above["y"] + above["height"] <= named["y"] + 1

@@ -26,7 +26,8 @@ const HOSTS = '[data-testid^="stBidiComponent"]';
 const ISOLATED = '[data-testid="stBidiComponentIsolated"]';
 const BARS = ".st-key-top-bar, .st-key-inspect-pages";
 const PRESSABLE = 'a, button, summary, [role="tab"], [role="radio"]';
-const TABS = '[role="tab"], [role="radio"]';
+// What belongs to them is below them: what a tab opens, a label's field.
+const HEADS = '[role="tab"], [role="radio"], [data-testid="stWidgetLabel"], th';
 const HOVER_MS = 350;
 const LEAVE_MS = 200;
 const SCAN_MS = 250;
@@ -89,6 +90,7 @@ function start(root) {
   const { signal } = stops;
   let timer = 0;
   let shownAt = null;
+  let pressed = null;
   let scan = 0;
 
   // What is hidden now, a change of style may show, which nobody tells: it is looked for a few times more.
@@ -221,8 +223,7 @@ function start(root) {
     for (const each of told.children) each.hidden = false;
     told.showPopover();
     const own = told.getBoundingClientRect();
-    // What a tab opens is below it.
-    const hasRoomBelow = at.bottom + own.height + 8 <= innerHeight && !label.closest(TABS);
+    const hasRoomBelow = at.bottom + own.height + 8 <= innerHeight && !label.closest(HEADS);
     const isAbove = !hasRoomBelow && at.top > own.height + 8;
     told.style.left = `${Math.max(8, Math.min(at.left, innerWidth - own.width - 8))}px`;
     told.style.top = `${isAbove ? at.top - own.height - 6 : at.bottom + 6}px`;
@@ -245,6 +246,9 @@ function start(root) {
   const listen = (type, heard, options) => document.addEventListener(type, heard, { signal, ...options });
   listen("pointerover", (event) => {
     const label = labelOf(event);
+    // Who presses a tab wants what it opens, and need not take the mouse away first.
+    if (pressed && label === pressed) return;
+    pressed = null;
     if (isText(label)) return;
     if (event.composedPath().includes(told) || (label && label === shownAt)) return clearTimeout(timer);
     if (label) soon(() => show(label), HOVER_MS);
@@ -253,13 +257,19 @@ function start(root) {
   });
   listen("pointermove", (event) => {
     const text = labelOf(event);
+    // It is told where the mouse rests, not where it passes.
+    if (text && !isText(text) && !shownAt && text !== pressed) soon(() => show(text), HOVER_MS);
     if (!isText(text)) return;
     const word = wordAt(text, event);
     if (word) soon(() => show(text, [word[0]], word[1]), HOVER_MS);
     else if (shownAt === text && !isFocused(text)) soon(hide, LEAVE_MS);
     else if (!shownAt) clearTimeout(timer);
   });
-  listen("pointerdown", (event) => !event.composedPath().includes(told) && hide());
+  listen("pointerdown", (event) => {
+    if (event.composedPath().includes(told)) return;
+    hide();
+    pressed = labelOf(event) ?? null;
+  });
   listen("focusin", (event) => {
     const label = labelOf(event);
     if (label && isFocused(label)) show(label);

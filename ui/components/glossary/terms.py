@@ -81,7 +81,7 @@ GLOSSARY: Final[dict[str, tuple[Term, ...]]] = {
         Term(
             "Upsert key",
             "The columns by which a +U or a -D finds the row that it replaces or deletes. Then no -U is needed.",
-            ("upsert keys", "identified by", "unique key", "primary key", "keys"),
+            ("upsert keys", "identified by", "unique key", "primary key"),
             UPSERT,
         ),
         Term(
