@@ -70,6 +70,17 @@ class LateOperator:
         """The delay and the allowed lateness of the run."""
         return self.delay_ms + (self.rule.allowed_lateness_ms or 0)
 
+    @property
+    def behind(self) -> LateOperator | None:
+        """The operator as if every record behind the watermark were late; None if only late ones lose anything.
+
+        A record that an interval join does not drop may miss partners all the same: the watermark has let them go.
+        """
+        if not isinstance(self.rule.unless, KeptPartner):
+            return None
+        ports = tuple(self.rule.unless.keys)
+        return replace(self, rule=LateRule(OwnTime(dict.fromkeys(ports, 0)), loses=ports, is_exact=False))
+
 
 @dataclass(frozen=True)
 class LateInput:

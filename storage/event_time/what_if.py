@@ -121,15 +121,22 @@ class WhatIf(OfAllRuns):
 
     def losses(self, run_id: int, operator: LateOperator) -> Losses:
         """The histogram of the waits that an operator's records need, computed once for the delays of the run."""
+        return self._losses(run_id, operator, "losses")
+
+    def behind(self, run_id: int, operator: LateOperator) -> Losses | None:
+        """The same of the waits with which no record comes behind the watermark, if that loses more than late ones."""
+        return None if operator.behind is None else self._losses(run_id, operator.behind, "behind")
+
+    def _losses(self, run_id: int, operator: LateOperator, name: str) -> Losses:
         import numpy as np
 
         run = self._runs.stored(run_id)
         if _are_as_in(run, operator):
             waits, counts = self._cache.get(
-                run_id, f"losses of {operator.node}", run.progress, lambda: self._histogram(run, operator)
+                run_id, f"{name} of {operator.node}", run.progress, lambda: self._histogram(run, operator)
             )
         else:
-            key = (run_id, run.progress, operator.node, *operator.ahead_ms.items())
+            key = (run_id, run.progress, name, operator.node, *operator.ahead_ms.items())
             waits, counts = self._tried.get(key, lambda: self._histogram(run, operator))
         needs, records = np.array(waits, np.int64), np.array(counts, np.int64)
         return Losses(int(records.sum()), needs[needs > 0], records[needs > 0])

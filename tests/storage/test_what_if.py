@@ -271,6 +271,16 @@ def joined(arrivals: list[tuple[str, str, int]], delay: int, within: tuple[int, 
     return found
 
 
+def behind(arrivals: list[tuple[str, str, int]], delay: int) -> int:
+    """How many records of a and b come when the watermark has reached their time."""
+    top: dict[str, int] = {}
+    found = 0
+    for source, _, time in arrivals:
+        found += len(top) == 2 and time <= min(top.values()) - delay
+        top[source] = max(top.get(source, time), time)
+    return found
+
+
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     arrivals=st.lists(
@@ -328,6 +338,10 @@ def test_a_late_row_of_an_interval_join_is_not_lost_while_it_meets_one_that_is_k
         page = shared_store.what_if.records(run, late_one, late_one.with_delay(other), 0)
         assert [record.seq for record in page if record.was_late] == joined(arrivals, 0, within)
         assert [record.seq for record in page if record.is_late] == joined(arrivals, other, within)
+        may_miss = shared_store.what_if.behind(run, late_one.with_delay(other))
+        assert may_miss is not None
+        assert may_miss.lost(other) == behind(arrivals, other)
+        assert behind(arrivals, may_miss.lossless_ms) == 0
         assert [record.values for record in page] == [arrivals[record.seq - 1][1:] for record in page]
 
 

@@ -178,6 +178,33 @@ def test_it_begins_at_the_operator_whose_records_were_shown(
     assert open_view("what_if", run=run, **address).selectbox(key=f"what-if-node-{run}").value == operator
 
 
+def test_at_an_interval_join_records_that_are_not_dropped_may_miss_partners(
+    store: Store, open_view: OpenView, tmp_path: Path
+) -> None:
+    arrivals = {"rides": [[1, 1000], [9, 9000], [2, 4000]], "payments": [[2, 4100], [9, 9000], [8, 9500]]}
+    pipeline = pipeline_of(
+        "rides -> paid:left -> out\npayments -> paid:right",
+        **{
+            source: rows("id bigint, ts bigint", rows=given, event_time="ts", watermark_delay_ms=0)
+            for source, given in arrivals.items()
+        },
+        paid=("interval_join", {"left_keys": ["id"], "right_keys": ["id"], "lower_ms": -6000, "upper_ms": 0}),
+        out=("sink", {"mode": "append"}),
+    )
+    run = run_locally(store, tmp_path, pipeline.model_copy(update={"arrival": Arrival(mode="in_turn")}))
+    app = open_view("what_if", run=run)
+    assert metrics(app)["Records dropped"] == "0"
+    assert [warning.value for warning in app.warning] == [
+        "**1 record would come behind the watermark**, and may miss partners that paid has let go."
+    ]
+    assert not app.success
+    none = app.button(key=f"what-if-{run}-paid-lossless")
+    assert none.label == "None behind the watermark: 5.001 s"
+    none.click().run()
+    assert not app.warning
+    assert app.success
+
+
 def test_each_of_two_sources_has_its_own_delay(
     store: Store, open_view: OpenView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

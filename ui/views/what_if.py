@@ -105,12 +105,12 @@ def _set(ran: LateOperator, delays_ms: Mapping[str, int], lateness_ms: int, keep
     )
 
 
-def _sliders(ran: LateOperator, losses: Losses, tried: _Tried, key: str) -> None:
+def _sliders(ran: LateOperator, losses: Losses, safe: Losses, tried: _Tried, key: str, top: int) -> None:
     """Draw a slider for the delay of each source, one for the allowed lateness, and buttons for what is worth trying.
 
-    losses: with the delays of the run.
+    losses: with the delays of the run. safe: the records that lose something, dropped or not.
     """
-    top, lateness = _top(ran, losses), ran.rule.allowed_lateness_ms
+    lateness = ran.rule.allowed_lateness_ms
     delays_ms = tried.operator.delays_ms
     is_single = len(ran.sources) == 1
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -145,12 +145,13 @@ def _sliders(ran: LateOperator, losses: Losses, tried: _Tried, key: str) -> None
                 on_change=guarded(take_lateness),
             )
     known = tried.lateness_ms
+    all_kept = "Nothing dropped" if safe is losses else "None behind the watermark"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         _keep(ran, losses, key, known)
         for label, at, name, explanation in (
             ("As it ran", ran.delay_ms, "ran", None),
-            ("Best trade-off", max(0, losses.knee_ms() - known), "knee", _TRADE_OFF),
-            ("Nothing dropped", max(0, losses.lossless_ms - known), "lossless", None),
+            ("Best trade-off", max(0, safe.knee_ms() - known), "knee", _TRADE_OFF),
+            (all_kept, max(0, safe.lossless_ms - known), "lossless", None),
         ):
             preset_lateness = (lateness or 0) if name == "ran" else known
             st.button(
@@ -259,15 +260,29 @@ def _figures(run: Run, operator: LateOperator, losses: Losses, tried: _Tried, th
         )
 
 
+def _may_miss(run: Run, tried: _Tried) -> bool:
+    """Draw how many records would come behind the watermark, where these lose something without being dropped."""
+    behind = workspace.store().what_if.behind(run.run_id, tried.operator)
+    if behind is None or not (number := behind.lost(tried.delay_ms)):
+        return False
+    st.warning(
+        f"**{words.count(number, 'record')} would come behind the watermark**, and may miss partners that "
+        f"{words.escaped(tried.operator.node)} has let go.",
+        icon=":material/warning:",
+    )
+    return True
+
+
 def _signed(ms: int) -> str:
     return f"+{words.duration(ms)}" if ms > 0 else f"-{words.duration(-ms)}"
 
 
-def _records(run: Run, operator: LateOperator, tried: _Tried) -> None:
+def _records(run: Run, operator: LateOperator, tried: _Tried, *, is_safe: bool) -> None:
     lateness_ms = tried.lateness_ms
     total = workspace.store().what_if.count(run.run_id, operator, tried.operator, lateness_ms)
     if not total:
-        all_clear("No record is dropped, neither in the run nor with these settings", run)
+        if is_safe:
+            all_clear("No record is dropped, neither in the run nor with these settings", run)
         return
     key = f"what-if-{run.run_id}-{operator.node}-{tried.told}-{lateness_ms}"
     offset = int(st.session_state.get(key, 0))
@@ -438,14 +453,16 @@ def _show(run: Run) -> None:
     operator = operators[node]
     store = workspace.store()
     losses = store.what_if.losses(run.run_id, operator)
-    top = _top(operator, losses)
+    safe = store.what_if.behind(run.run_id, operator) or losses
+    top = _top(operator, safe)
     tried = _Tried.of(operator, top)
     dropped = store.what_if.losses(run.run_id, tried.operator).lost(tried.wait_ms)
-    _sliders(operator, losses, tried, f"what-if-{run.run_id}-{node}")
+    _sliders(operator, losses, safe, tried, f"what-if-{run.run_id}-{node}", top)
     _figures(run, operator, losses, tried, dropped)
+    is_safe = not _may_miss(run, tried)
     _apply(run, operator, tried)
     draw_figure(loss_chart(losses, operator, tried.delay_ms, tried.lateness_ms, dropped, top), "loss-chart")
-    _records(run, operator, tried)
+    _records(run, operator, tried, is_safe=is_safe)
 
 
 def _chosen_node(run: Run, names: list[str]) -> str:
