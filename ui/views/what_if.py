@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 import streamlit as st
 
-from engine.model.pipeline import Pipeline
 from engine.model.zones import Zone
-from storage.errors import UnknownPipeline
 from storage.event_time.needed_waits import LateOperator
 from storage.event_time.what_if import Losses, WhatIfRecord
 from storage.model import Run
-from ui.access.people import person
-from ui.builder.drafting import open_draft
-from ui.builder.merging import changed_nodes, is_same
-from ui.components.engines.engine_choice import chosen_engine, run_engine
+from ui.components.event_time.apply_delays import apply_delays
 from ui.components.event_time.late_link import is_late, open_late_file
 from ui.components.event_time.loss_chart import loss_chart
+from ui.components.event_time.tried_delays import Tried
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import opened_run
@@ -28,10 +23,8 @@ from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
 from ui.forms.durations import durations_to
 from ui.inspect.older_plans import with_late_rules
-from ui.runs.manager import runs
 from ui.shell import words, workspace
 from ui.shell.guard import guarded
-from ui.shell.navigation import go, lead_to
 from ui.shell.state import state
 from ui.shell.theme import draw_figure
 
@@ -53,47 +46,6 @@ def _worth_trying(losses: Losses, other_ms: int) -> list[int]:
     return [each for each in needed[:: 1 + len(needed) // _STOPS] if each > 0]
 
 
-@dataclass(frozen=True)
-class _Tried:
-    """What is tried at an operator: its delays, and the allowed lateness."""
-
-    operator: LateOperator
-    lateness_ms: int
-
-    @classmethod
-    def of(cls, operator: LateOperator, top_ms: int) -> _Tried:
-        """As the address says. One delay is that of all sources."""
-        texts = (state.delay or "").split(",")
-        given = [min(int(text), top_ms) for text in texts if text.isdecimal()]
-        if len(given) == 1:
-            given *= len(operator.sources)
-        delays_ms = dict(zip(operator.sources, given, strict=False))
-        tried = replace(operator, delays_ms=delays_ms) if len(given) == len(operator.sources) else operator
-        lateness_ms = operator.rule.allowed_lateness_ms
-        if lateness_ms is not None and state.lateness is not None:
-            lateness_ms = min(state.lateness, top_ms)
-        return cls(tried, lateness_ms or 0)
-
-    @property
-    def delay_ms(self) -> int:
-        return self.operator.delay_ms
-
-    @property
-    def wait_ms(self) -> int:
-        return self.delay_ms + self.lateness_ms
-
-    @property
-    def told(self) -> str:
-        """The delays in words."""
-        delays_ms = self.operator.delays_ms
-        if len({*delays_ms.values()}) == 1:
-            return f"delay {words.duration(self.delay_ms)}"
-        return "delays " + ", ".join(f"{name} {words.duration(delay_ms)}" for name, delay_ms in delays_ms.items())
-
-    def is_as_it_ran(self, ran: LateOperator) -> bool:
-        return self == _Tried(ran, ran.rule.allowed_lateness_ms or 0)
-
-
 @guarded
 def _set(ran: LateOperator, delays_ms: Mapping[str, int], lateness_ms: int, keep: float | None = None) -> None:
     """Keep what is tried in the address, which has only what differs from the run."""
@@ -105,7 +57,7 @@ def _set(ran: LateOperator, delays_ms: Mapping[str, int], lateness_ms: int, keep
     )
 
 
-def _sliders(ran: LateOperator, losses: Losses, safe: Losses, tried: _Tried, key: str, top: int) -> None:
+def _sliders(ran: LateOperator, losses: Losses, safe: Losses, tried: Tried, key: str, top: int) -> None:
     """Draw a slider for the delay of each source, one for the allowed lateness, and buttons for what is worth trying.
 
     losses: with the delays of the run. safe: the records that lose something, dropped or not.
@@ -226,7 +178,7 @@ def _told_share(ran: LateOperator, losses: Losses, lateness_ms: int) -> None:
         st.caption(f"{said}; {asked:g} % need a delay of {words.duration(least)}.")
 
 
-def _figures(run: Run, operator: LateOperator, losses: Losses, tried: _Tried, then: int) -> None:
+def _figures(run: Run, operator: LateOperator, losses: Losses, tried: Tried, then: int) -> None:
     """Draw what is kept and what it costs. losses: with the delays of the run. then: how many are dropped."""
     now, delay_ms = losses.lost(operator.wait_ms), tried.delay_ms
     wait = workspace.store().added_latency.compared(run.run_id, operator, tried.operator)
@@ -260,7 +212,7 @@ def _figures(run: Run, operator: LateOperator, losses: Losses, tried: _Tried, th
         )
 
 
-def _may_miss(run: Run, tried: _Tried) -> bool:
+def _may_miss(run: Run, tried: Tried) -> bool:
     """Draw how many records would come behind the watermark, where these lose something without being dropped."""
     behind = workspace.store().what_if.behind(run.run_id, tried.operator)
     if behind is None or not (number := behind.lost(tried.delay_ms)):
@@ -277,7 +229,7 @@ def _signed(ms: int) -> str:
     return f"+{words.duration(ms)}" if ms > 0 else f"-{words.duration(-ms)}"
 
 
-def _records(run: Run, operator: LateOperator, tried: _Tried, *, is_safe: bool) -> None:
+def _records(run: Run, operator: LateOperator, tried: Tried, *, is_safe: bool) -> None:
     lateness_ms = tried.lateness_ms
     total = workspace.store().what_if.count(run.run_id, operator, tried.operator, lateness_ms)
     if not total:
@@ -332,109 +284,6 @@ def _record(each: WhatIfRecord, lateness_ms: int, has_window: bool, zone: Zone |
     )
 
 
-@dataclass(frozen=True)
-class _Base:
-    """The pipeline that gets the settings. newest: its version, if that is newer than the run's; else None."""
-
-    pipeline: Pipeline
-    newest: int | None = None
-
-
-def _base(run: Run, operator: LateOperator) -> _Base:
-    """The run's pipeline or its newest version; if the two differ, draw the choice between them."""
-    ran = Pipeline.from_json(run.document)
-    if run.pipeline_id is None or run.pipeline_version is None:
-        return _Base(ran)
-    try:
-        newest = workspace.store().pipelines.load(run.pipeline_id)
-    except UnknownPipeline:
-        return _Base(ran)
-    document = Pipeline.from_json(newest.document)
-    if newest.version <= run.pipeline_version or is_same(document, ran):
-        return _Base(ran)
-    changed = ", ".join(changed_nodes(ran, document)) or "the order of arrival or the options"
-    st.info(
-        f"This run used version {run.pipeline_version}. The newest, version {newest.version}, has changes in "
-        f"{words.escaped(changed)}.",
-        icon=":material/info:",
-    )
-    names = {node.id for node in document.nodes}
-    missing = [name for name in (operator.node, *operator.sources) if name not in names]
-    if missing:
-        st.caption(
-            f"Version {newest.version} has no {words.escaped(missing[0])}: the settings apply to this run's version."
-        )
-        return _Base(ran)
-    latest = f"Version {newest.version}, the newest"
-    chosen = st.segmented_control(
-        "Apply to",
-        [latest, f"Version {run.pipeline_version}, as it ran"],
-        default=latest,
-        required=True,
-        key=f"what-if-base-{run.run_id}",
-        help="Start from the newest version and keep its other changes, or start from the version that ran.",
-    )
-    return _Base(document, newest.version) if chosen == latest else _Base(ran)
-
-
-def _changed(pipeline: Pipeline, tried: _Tried) -> Pipeline:
-    """The pipeline with these delays and this allowed lateness."""
-    nodes, operator = [], tried.operator
-    for node in pipeline.nodes:
-        parameters = dict(node.parameters)
-        if node.id in operator.delays_ms:
-            parameters["watermark_delay_ms"] = operator.delays_ms[node.id]
-        if node.id == operator.node and operator.rule.lateness_parameter:
-            parameters[operator.rule.lateness_parameter] = tried.lateness_ms
-        nodes.append(node.with_parameters(parameters))
-    return pipeline.model_copy(update={"nodes": tuple(nodes)})
-
-
-@guarded
-def _run_it(run: Run, base: _Base, tried: _Tried) -> None:
-    pipeline = _changed(base.pipeline, tried)
-    version = run.pipeline_version
-    if run.pipeline_id is not None:
-        note = f"{tried.told}, based on version {base.newest or run.pipeline_version}"
-        saved = workspace.store().pipelines.save(
-            pipeline.to_json(), name=pipeline.name, pipeline_id=run.pipeline_id, note=note, made_by=person()
-        )
-        version = saved.version
-    started = runs().start(
-        pipeline,
-        master=chosen_engine(_engine_key(run), run.engine),
-        pipeline_id=run.pipeline_id,
-        pipeline_version=version,
-        identity=run.identity,
-    )
-    lead_to("run")
-    state.update(run=started, versus=run.run_id, edge=None, event=None)
-
-
-def _engine_key(run: Run) -> str:
-    return f"what-if-engine-{run.run_id}"
-
-
-def _apply(run: Run, operator: LateOperator, tried: _Tried) -> None:
-    same = tried.is_as_it_ran(operator)
-    base = _base(run, operator)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        run_engine(run.engine, key=_engine_key(run), only_if_several=True)
-        st.button(
-            "Apply and run",
-            type="primary",
-            icon=":material/play_arrow:",
-            key="what-if-run",
-            disabled=same,
-            on_click=_run_it,
-            args=(run, base, tried),
-            help="Saves a new version (if the pipeline is saved), runs it, and compares it with this run.",
-        )
-        if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
-            open_draft(_changed(base.pipeline, tried), identity=run.identity)
-            go("build")
-
-
 def _show(run: Run) -> None:
     operators = {each.node: each for each in workspace.store().what_if.operators(run.run_id)}
     if not operators:
@@ -455,12 +304,12 @@ def _show(run: Run) -> None:
     losses = store.what_if.losses(run.run_id, operator)
     safe = store.what_if.behind(run.run_id, operator) or losses
     top = _top(operator, safe)
-    tried = _Tried.of(operator, top)
+    tried = Tried.of(operator, top)
     dropped = store.what_if.losses(run.run_id, tried.operator).lost(tried.wait_ms)
     _sliders(operator, losses, safe, tried, f"what-if-{run.run_id}-{node}", top)
     _figures(run, operator, losses, tried, dropped)
     is_safe = not _may_miss(run, tried)
-    _apply(run, operator, tried)
+    apply_delays(run, operator, tried)
     draw_figure(loss_chart(losses, operator, tried.delay_ms, tried.lateness_ms, dropped, top), "loss-chart")
     _records(run, operator, tried, is_safe=is_safe)
 
