@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from engine.examples import examples
 from storage import Store
@@ -210,17 +210,29 @@ def test_late_records_are_sorted_by_a_click_on_a_head_and_taken_along(open_page:
     )
 
 
-def test_a_page_is_exported_as_one_file_that_fetches_nothing(open_page: OpenPage, tmp_path: Path) -> None:
-    page = open_page("event-time?run=2")
-    expect(rows(page, "Late records")).to_have_count(2)
+def exported(page: Page, file: Path) -> str:
+    """Save the page as HTML; the name that the app proposes."""
+    wait_until_settled(page)
     page.get_by_role("button", name="Share").click()
     with page.expect_download() as got:
         page.get_by_role("button", name="This page as HTML").click()
-    assert got.value.suggested_filename == "event-time-run-2.html"
-    got.value.save_as(tmp_path / "page.html")
+    got.value.save_as(file)
+    assert file.stat().st_size < 1_000_000
+    return got.value.suggested_filename
+
+
+def test_a_page_is_exported_as_one_file_that_fetches_nothing(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("event-time?run=2")
+    expect(rows(page, "Late records")).to_have_count(2)
+    assert exported(page, tmp_path / "page.html") == "event-time-run-2.html"
+    flow = open_page("retractions?run=1&part=The whole run")
+    expect(flow.locator(".js-plotly-plot .sankey").first).to_be_visible()
+    exported(flow, tmp_path / "flow.html")
     asked: list[str] = []
     reader = page.context.new_page()
     reader.on("request", lambda request: asked.append(request.url))
+    reader.goto((tmp_path / "flow.html").as_uri())
+    expect(reader.locator(".js-plotly-plot .sankey").first).to_be_visible()
     reader.goto((tmp_path / "page.html").as_uri())
     expect(reader.locator(".js-plotly-plot .legendtext").first).to_have_text("in time")
     expect(reader.get_by_text("2 of 6 records were late")).to_be_visible()

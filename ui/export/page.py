@@ -12,12 +12,11 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from plotly.offline import get_plotlyjs
 from streamlit.proto.Element_pb2 import Element
 
 from ui.export.canvas import canvas_as_html
 from ui.export.markdown import as_html, as_inline_html
-from ui.export.picture import picture_script
+from ui.export.picture import chart_library, picture_script
 from ui.shell import theme
 
 _GRID_CSS: Final = Path(__file__).parents[1] / "components" / "grid" / "grid.css"
@@ -41,7 +40,7 @@ def page_as_html(title: str, about: str, shown: Sequence[Element]) -> str:
     body = [part for element in shown if (part := _element(element))]
     script = ""
     if any('class="chart"' in part for part in body):
-        script = f"<script>{get_plotlyjs()}</script><script>{_DRAW}</script>"
+        script = chart_library() + f'<script type="module">{_DRAW}</script>'
     if any("data-picture" in part for part in body):
         script += picture_script()
     return (
@@ -53,8 +52,10 @@ def page_as_html(title: str, about: str, shown: Sequence[Element]) -> str:
 
 # Charts take the text's colour from the page, so that they are readable in both themes.
 _DRAW: Final = """
+await chartsLoaded;
 document.querySelectorAll('.chart').forEach(place => {
   const chart = JSON.parse(place.querySelector('script').textContent);
+  for (const trace of chart.data) if (trace.type === 'scattergl') trace.type = 'scatter';
   const color = getComputedStyle(document.body).color;
   chart.layout = {...chart.layout, font: {...(chart.layout.font || {}), color}, autosize: true};
   const target = document.createElement('div');

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 import changelog_studio_canvas
 
@@ -26,6 +27,29 @@ def picture_script() -> str:
 def camera_script() -> str:
     """What part of a picture is in view, as the variable `camera`, for scripts after it."""
     return f"<script>{_built(changelog_studio_canvas.CAMERA)}</script>"
+
+
+@cache
+def chart_library() -> str:
+    """The library of the charts, once per page, compressed: without that it is twice as large as the page may be.
+
+    Scripts after it wait for the promise `chartsLoaded`.
+    """
+    packed = files(changelog_studio_canvas).joinpath("dist", changelog_studio_canvas.CHARTS).read_bytes()
+    return (
+        f'<script type="text/plain" id="charts">{b64encode(packed).decode("ascii")}</script><script>{_UNPACK}</script>'
+    )
+
+
+_UNPACK: Final = """
+const chartsLoaded = (async () => {
+  const packed = Uint8Array.from(atob(document.getElementById('charts').textContent), sign => sign.charCodeAt(0));
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const library = document.createElement('script');
+  library.textContent = await new Response(unpacked).text();
+  document.head.append(library);
+})();
+"""
 
 
 @cache
