@@ -8,9 +8,8 @@ from typing import Final
 import streamlit as st
 
 from storage.changelogs.as_of import Order
-from storage.changelogs.changelog import ALL
 from storage.model import Edge, TableAsOf, TableRow
-from storage.wanted import Filter, SortOrder
+from storage.wanted import ALL, Filter, SortOrder
 from ui.components.changelog.changelog_download import table_downloads
 from ui.components.changelog.folder_export import folder_progress
 from ui.components.changelog.looking import answered
