@@ -192,6 +192,12 @@ def test_at_an_interval_join_records_that_are_not_dropped_may_miss_partners(
         out=("sink", {"mode": "append"}),
     )
     run = run_locally(store, tmp_path, pipeline.model_copy(update={"arrival": Arrival(mode="in_turn")}))
+    app = open_view("event_time", run=run)
+    assert (
+        "**1 record came behind the watermark** of paid, by at most 5 s: late or not, such a record may miss "
+        "partners that were let go."
+    ) in [text.value for text in app.markdown]
+    assert app.button(key="behind-paid").label == "Try a delay of 5.001 s"
     app = open_view("what_if", run=run)
     assert metrics(app)["Records dropped"] == "0"
     assert [warning.value for warning in app.warning] == [

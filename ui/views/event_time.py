@@ -14,6 +14,7 @@ from storage.model import Edge, EventRange, Run
 from storage.wanted import Filter
 from ui.components.changelog.record_list import in_one_line
 from ui.components.chart_click import on_point_click
+from ui.components.event_time.behind_watermark import behind_watermark
 from ui.components.event_time.event_time_chart import event_time_chart, shows_windows
 from ui.components.event_time.late_file import LATE_FILE, late_file
 from ui.components.event_time.late_groups import late_groups
@@ -343,6 +344,7 @@ def _show(run: Run) -> None:
         node, names = _seen_by(run, timed)
         if totals.late:
             late_summary(run, totals)
+        behind_watermark(run, node)
         timeline = _chart(run, timed, node, names)
         _findings(run, timeline, totals)
         _parts(run, timeline, totals)
