@@ -67,6 +67,13 @@ def test_a_story_of_three_steps_is_written_reordered_presented_and_taken_along(
     expect(lines).to_have_text([re.compile(each) for each in ordered])
     page.reload()
     expect(lines).to_have_count(3)
+    wait_until_settled(page)
+    page.get_by_role("button", name="New story").click()
+    expect(lines).to_have_count(0)
+    wait_until_settled(page)
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(lines).to_have_count(3)
+    wait_until_settled(page)
 
     page.get_by_role("button", name="Present from the first step").click()
     story = page.locator(".st-key-story")
@@ -81,6 +88,8 @@ def test_a_story_of_three_steps_is_written_reordered_presented_and_taken_along(
     expect(story.get_by_text("<b>Two</b> words, for $5 and $6.")).to_be_visible()
     expect(page).to_have_url(re.compile("time-travel.*event=2"))
 
+    # A press while the page is drawn may be lost.
+    wait_until_settled(page)
     replay, address = offline(page, "Replay", tmp_path)
     replay.goto(address)
     # It opens at what was on screen.

@@ -107,6 +107,14 @@ def _head(drafting: Drafting, opened: OpenStory) -> None:
         st.markdown("**Story**", width="content")
         st.space("stretch")
         _tool("Undo", "undo", _undo, drafting, off=not _can_undo(drafting), help_="Undo the last change of the story")
+        _tool(
+            "New story",
+            "note_add",
+            _renew,
+            drafting,
+            off=not opened.story.steps,
+            help_="Begin anew, without these steps. Undo brings them back.",
+        )
         _tool("Close", "close", _close, help_="Close. The story is kept with its pipeline.")
     key = f"story-title|{drafting.key}|{drafting.generation('story')}"
 
@@ -271,6 +279,12 @@ def _remove(drafting: Drafting) -> None:
     name, _, story, at = _now()
     _edit(drafting, removed(story, at))
     _open(name, min(at, len(story.steps) - 2))
+
+
+def _renew(drafting: Drafting) -> None:
+    name, pipeline, _, _ = _now()
+    _edit(drafting, Story(title=pipeline.name))
+    _open(name, -1)
 
 
 def _about(drafting: Drafting, run_id: int) -> None:
