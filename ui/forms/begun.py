@@ -22,3 +22,9 @@ def begun(typed: str, choices: Sequence[str]) -> str | None:
         return None
     found = [each for each in choices if each.lower().startswith(word)]
     return min(found, key=lambda each: each.lower() != word, default=None)
+
+
+def without_words(chosen: str, names: Sequence[str]) -> str:
+    """The name of a chosen column. If the choices were drawn again, the browser may send a choice's label instead."""
+    name, mark, _ = chosen.rpartition(" · ")
+    return name if mark and chosen not in names else chosen

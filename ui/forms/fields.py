@@ -19,7 +19,7 @@ from engine.python_functions.declared import Rejected, functions_in
 from ui.builder.editing import ABSENT
 from ui.builder.nested_fields import as_expression
 from ui.components.editor import Editing, Wrong, code_area
-from ui.forms.begun import begun
+from ui.forms.begun import begun, without_words
 from ui.forms.binding import FormContext
 from ui.forms.code import code_field
 from ui.forms.durations import format_duration, parse_duration
@@ -310,7 +310,7 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     def read(chosen: str | None) -> object:
         if chosen in (None, _NOTHING):
             return ABSENT
-        name = _without_words(chosen, options)
+        name = without_words(chosen, options)
         if not field.is_free or schema is None or name in schema:
             return form.as_column(field, name) if name in nested and not field.is_free else name
         if name == value:
@@ -334,12 +334,6 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     )
 
 
-def _without_words(chosen: str, names: Sequence[str]) -> str:
-    """The name of a chosen column. If the choices were drawn again, the browser may send a choice's label instead."""
-    name, mark, _ = chosen.rpartition(" · ")
-    return name if mark and chosen not in names else chosen
-
-
 def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     schema = form.columns(field.port)
     value = form.value(field)
@@ -352,7 +346,7 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     key = form.key(field.name, map(label, names))
 
     def read(labels: Sequence[str]) -> object:
-        chosen = [_without_words(each, names) for each in labels]
+        chosen = [without_words(each, names) for each in labels]
         paths = [each for each in chosen if each in nested]
         plain = [form.as_column(field, each) if each in paths and field.model is None else each for each in chosen]
         if field.model is None or not paths:
