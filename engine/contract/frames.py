@@ -92,7 +92,7 @@ _RESERVED: Final = re.compile(
     r"|begins|gone|taken|nth|one|made|held|late|turn|session|failure|flush|bundle|number|hash|is_full|is_row|keys|rows"
     r"|result|copy|source|in_stream|in_batch|fold_(?:seq|step|place)|seq|step|kind|port|state|is_empty|key_hash|due"
     r"|expires|group|end_seq|end_step|place|ordinal|recorded_seq|rank|watermark|time|top|unit|file|line|raw|reason|text"
-    r"|each|start_ms|end_ms|watermark_ms)",
+    r"|each|before|dropped|start_ms|end_ms|watermark_ms)",
     re.IGNORECASE,
 )
 

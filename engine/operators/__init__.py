@@ -14,7 +14,8 @@ ports that are read before all others
 - `step`: the work for Spark: a projection in Spark SQL, or a kernel per key (`engine.contract.kernel.Kernel`): `start`
 with a key's state, `on_record`, `on_timer`, `finish` with the new state
 - `batch`: the same result from whole tables, without the kernel; `--check` compares both. `judges_late`: it
-drops late records itself; `unordered`: lists whose order the comparison ignores
+drops late records itself; `unordered`: lists whose order the comparison ignores; `let_go`: the pairs that the watermark
+has cost it
 - `late_rule`: when a record is too late (`engine.contract.late_rule`); None if no record can be too late
 - `expiry`: what frees its state; `state_ttls_ms`, if its inputs have state TTLs of their own. An operator with one TTL
 of its own derives from `engine.contract.own_ttl.OwnTtl`, which has the parameter and `options_of`

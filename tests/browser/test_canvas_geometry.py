@@ -112,7 +112,8 @@ def test_an_explanation_hides_neither_its_node_nor_its_neighbours(open_page: Ope
     zoom_to(page, wanted)
     name = "with_names_tallinn"
     node(page, name).hover()
-    tip = page.get_by_role("tooltip")
+    # Not the term that the mouse has rested on before.
+    tip = page.get_by_role("tooltip").and_(page.locator(".tip"))
     expect(tip).to_contain_text(re.compile("Join.*Upsert|Join.*State", re.DOTALL))
     area = tip.bounding_box()
     whole = studio(page).bounding_box()

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from storage import Store
 from tests.browser.app_server import App, running_app
 from tests.browser.canvas_page import choose, held, open_example, tab
-from tests.browser.conftest import OpenPage, rows, wait_until_settled
+from tests.browser.conftest import OpenPage, press, rows, wait_until_settled
 from tests.ui import seeded_store
 
 TIMEOUT_MS = 45_000
@@ -42,17 +42,15 @@ def test_the_clock_of_a_ttl_is_chosen_written_in_sql_and_undone(page: Page) -> N
     tab(page, "SQL")
     script = held(page, "Flink SQL")
     expect(script).to_have_value(re.compile("SET 'changelog-studio.clock' = 'NONE'"), timeout=TIMEOUT_MS)
-    page.get_by_role("button", name="Undo", exact=True).click()
+    press(page, "Undo")
     expect(clock).to_have_value(re.compile("^AUTO"))
     expect(script).not_to_have_value(re.compile("changelog-studio.clock"))
 
 
 def test_what_expiry_did_leads_from_a_record_to_its_cascade(open_page: OpenPage) -> None:
     page = open_page("changelog?run=1&edge=frequencies")
-    # The first chart finds its library loaded.
-    expect(page.locator("style[id^='plotly.js-style']")).to_be_attached(timeout=TIMEOUT_MS)
     page.get_by_role("link", name="State", exact=True).click()
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=TIMEOUT_MS)
     choose_part(page, "What expiry did")
     rows(page, "Records that met expired state").filter(has_text="word=Hello").click()
     file = page.locator(".st-key-expired-file")
