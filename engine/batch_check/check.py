@@ -141,14 +141,17 @@ class _Checking:
         from pyspark.sql import functions as f
 
         assert isinstance(node.operator, Operator)
-        inputs = []
-        for input_, port in zip(node.inputs, _ports(node.operator, len(node.inputs)), strict=True):
-            whole = self._input(input_, port, node, None)
-            if late is not None:
-                dropped = late.where((f.col("node") == node.id) & (f.col("port") == port) & (f.col("used") == ""))
-                whole = replace(whole, late=dropped.selectExpr(f"seq AS {SEQ}", f"step AS {STEP}"))
-            inputs.append(whole)
-        return node.operator.let_go(self.plan.context(node), inputs)
+        ports = _ports(node.operator, len(node.inputs))
+
+        def inputs() -> Iterator[BatchInput]:
+            for input_, port in zip(node.inputs, ports, strict=True):
+                whole = self._input(input_, port, node, None)
+                if late is not None:
+                    dropped = late.where((f.col("node") == node.id) & (f.col("port") == port) & (f.col("used") == ""))
+                    whole = replace(whole, late=dropped.selectExpr(f"seq AS {SEQ}", f"step AS {STEP}"))
+                yield whole
+
+        return node.operator.let_go(self.plan.context(node), inputs())
 
     def _input(self, input_: InputPlan, port: str, node: NodePlan, late: DataFrame | None) -> BatchInput:
         """An input of a node, without the records that were dropped, or left out of a window."""

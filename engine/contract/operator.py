@@ -16,7 +16,7 @@ flink_sql      the same in Flink SQL
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
@@ -174,12 +174,12 @@ class Operator(Parameters):
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """The output table from the whole input tables, in Spark SQL without the kernel. It may have more columns."""
 
-    def let_go(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame | None:
+    def let_go(self, context: StepContext, inputs: Iterable[BatchInput]) -> DataFrame | None:
         """Results over whole tables that a stream cannot have, since the watermark had let a row go before they came.
 
-        inputs: whole, with the list of the dropped records. One row: the number of these results, and by how many ms
-        the watermark had passed such a row at most (NULL without one). The batch step leaves them out too. None for an
-        operator whose results are lost with late records only.
+        inputs: whole, with the list of the dropped records; made only where they are read. One row: the number of these
+        results, and by how many ms the watermark had passed such a row at most (NULL without one). The batch step
+        leaves them out too. None for an operator whose results are lost with late records only.
         """
         return None
 

@@ -13,7 +13,7 @@ Source: Flink TimeIntervalJoin, RowTimeIntervalJoin.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -116,11 +116,11 @@ class IntervalJoin(KeyedJoin, RoutesLate):
         keys, within = self.key_expressions(context), (self.lower_ms, self.upper_ms)
         return paired(inputs, schemas, keys, self.kind, self.condition, times=times, within=within)
 
-    def let_go(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
+    def let_go(self, context: StepContext, inputs: Iterable[BatchInput]) -> DataFrame:
         """Pairs with a row that the watermark had let go when its partner came."""
         schemas, times = self._timed(context)
         keys = self.key_expressions(context)
-        return let_go(inputs, schemas, keys, self.condition, times, (self.lower_ms, self.upper_ms))
+        return let_go(tuple(inputs), schemas, keys, self.condition, times, (self.lower_ms, self.upper_ms))
 
     def late_rule(self) -> LateRule:
         """A row that can no longer match. It is lost, or padded on a preserved side.
