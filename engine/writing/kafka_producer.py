@@ -184,7 +184,7 @@ class Producer(Talking):
             self._failed = error
 
     def _asked(self, ask: Callable[[], Any]) -> Any:
-        from confluent_kafka import KafkaException
+        from confluent_kafka import KafkaError, KafkaException
 
         try:
             return ask()
@@ -196,6 +196,9 @@ class Producer(Talking):
             found = error if isinstance(error, KafkaException) else error.__cause__
             if not isinstance(found, KafkaException):
                 raise
+            if found.args[0].code() == KafkaError._FATAL and self._client is not None:
+                # What is called after it says that there was one, and a poll which.
+                self._asked(lambda: self._own.poll(_POLL_S))
             self._raise(found.args[0] if found.args[0].fatal() else self._failed or found.args[0])
 
     def _raise(self, error: KafkaError, before: str = "") -> NoReturn:

@@ -20,6 +20,11 @@ _FIND: Final = """([only, without]) => axe.run(document, {
     ...(only.length ? { runOnly: only } : {})
 }).then(({ violations }) => violations.flatMap(each =>
     each.nodes.map(node => `${each.id}: ${node.html.slice(0, 160)} (${node.failureSummary.slice(0, 200)})`)))"""
+# What fades in has the contrast of a moment. What never ends, such as a spinner, is looked at as it is.
+_IS_STILL: Final = """() => document.getAnimations().every(each =>
+    each.playState !== 'running' || each.effect.getComputedTiming().endTime === Infinity)"""
+_LOOKS: Final = 3
+"""A violation is found each time; a transition that begins while axe looks is not."""
 
 
 def violations(page: Page, *only: str) -> list[str]:
@@ -29,5 +34,10 @@ def violations(page: Page, *only: str) -> list[str]:
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(_AXE)
-    found: list[str] = page.evaluate(_FIND, [list(only), list(_OF_STREAMLIT)])
+    found: list[str] = []
+    for _ in range(_LOOKS):
+        page.wait_for_function(_IS_STILL)
+        found = page.evaluate(_FIND, [list(only), list(_OF_STREAMLIT)])
+        if not found:
+            break
     return found

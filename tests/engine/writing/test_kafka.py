@@ -95,16 +95,19 @@ def test_an_epoch_whose_commit_was_not_heard_of_is_not_written_again(servers: st
     assert len(messages(servers, "heard")) == 2
 
 
-def test_of_two_processes_that_write_a_run_the_first_is_fenced(servers: str) -> None:
-    first = writer(servers, UPSERT, "fenced", run="fenced")
+@pytest.mark.parametrize("records", [1, 200_000])
+def test_of_two_processes_that_write_a_run_the_first_is_fenced(servers: str, records: int) -> None:
+    """Its client hears of it when the transaction ends, or while it still takes messages."""
+    topic = f"fenced{records}"
+    first = writer(servers, UPSERT, topic, run=topic)
     first.last()
     first.write(0, epoch(1, "+I a 1"))
-    second = writer(servers, UPSERT, "fenced", run="fenced")
+    second = writer(servers, UPSERT, topic, run=topic)
     assert second.last() == 0
     with pytest.raises(TargetError, match="another process writes this run, too. End one of them"):
-        first.write(1, epoch(2, "+U a 9"))
+        first.write(1, epoch(2, *["+U a 9"] * records))
     second.write(1, epoch(2, "+U a 2"))
-    assert dict(messages(servers, "fenced")) == {b'{"k":"a"}': b'{"k":"a","v":2}'}
+    assert dict(messages(servers, topic)) == {b'{"k":"a"}': b'{"k":"a","v":2}'}
 
 
 @given(
