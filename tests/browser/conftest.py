@@ -39,6 +39,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path in ours:
             item.add_marker("browser")
+            # A real browser on a busy machine misses a press now and then. What fails twice fails, as does a page that
+            # shows an error, and the summary names what was run again.
+            item.add_marker(pytest.mark.flaky(reruns=1, rerun_except="the page showed errors"))
 
 
 # Not session scope: playwright's event loop would keep running in the main thread during all later tests.
