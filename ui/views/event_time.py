@@ -29,6 +29,7 @@ from ui.components.event_time.time_tables import arrival_table, operator_table, 
 from ui.components.grid import grid
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import nothing_yet, opened_run
+from ui.components.shell.finding import finding
 from ui.components.shell.page_part import page_part
 from ui.components.shell.pager import pager
 from ui.components.time_travel.event_player import move_to
@@ -212,15 +213,14 @@ def _findings(run: Run, timeline: Timeline, totals: LateTotals) -> None:
         # A jump within the delay is expected, and a record that made only a few others late is not worth a warning.
         if record.jump_ms <= delays.get(record.source, 0) or record.late < _ALARMING * totals.late:
             continue
-        finding, way = st.columns([6, 1], vertical_alignment="center")
-        finding.warning(future_sentence(record, zone), icon=":material/fast_forward:")
-        way.button(
+        finding(
+            future_sentence(record, zone),
+            ":material/fast_forward:",
             "Go there",
+            ":material/my_location:",
+            _around,
+            (run.run_id, record.seq),
             key=f"future-{record.seq}",
-            icon=":material/my_location:",
-            on_click=_around,
-            args=(run.run_id, record.seq),
-            width="stretch",
         )
     sentences = lagging_sentences(lagging_sources(timeline), timeline)
     sentences += [idle_sentence(idle, zone) for idle in workspace.store().idle_sources.find(run.run_id, timeline)]

@@ -13,6 +13,7 @@ from engine.registry import configured
 from storage.model import Run, RunStatus
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.live.retention import how_to_keep_more
+from ui.components.shell.finding import finding
 from ui.runs.batch_checks import SMALL, CheckResult, checker
 from ui.shell import words, workspace
 from ui.shell.engine_gate import GateStatus, gate
@@ -117,16 +118,15 @@ def _draw(run: Run, result: CheckResult) -> None:
 
 def _let_go(run: Run, node: NodeCheck) -> None:
     """Draw what neither the stream nor the batch answer has, and the way to the delay that would have it."""
-    told, way = st.columns([5, 1], vertical_alignment="center")
-    told.warning(words.escaped(node.let_go_sentence), icon=":material/warning:")
-    way.button(
+    finding(
+        words.escaped(node.let_go_sentence),
+        ":material/warning:",
         "Event time",
+        ":material/timeline:",
+        _see,
+        (run.run_id, node.node),
         key=f"let-go-{node.node}",
-        icon=":material/timeline:",
-        on_click=_see,
-        args=(run.run_id, node.node),
         help=f"The records as {node.node} saw them.",
-        width="stretch",
     )
 
 
