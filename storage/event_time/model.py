@@ -58,6 +58,11 @@ class LateSummary:
     dropped_delay_ms: int | None
     used_delay_ms: int | None
 
+    @property
+    def delay_ms(self) -> int:
+        """The delay with which none of them had been late; 0 if no delay does that."""
+        return max(self.dropped_delay_ms or 0, self.used_delay_ms or 0)
+
 
 @dataclass(frozen=True)
 class LateTotals:

@@ -65,6 +65,10 @@ class LateOperator:
         """The operator with this as the largest delay; the others differ from it as before, but are not negative."""
         return replace(self, delays_ms={each: max(0, delay_ms - ahead) for each, ahead in self.ahead_ms.items()})
 
+    def with_delay_of(self, source: str, delay_ms: int) -> LateOperator:
+        """The operator with another delay of one source."""
+        return replace(self, delays_ms={**self.delays_ms, source: delay_ms})
+
     @property
     def wait_ms(self) -> int:
         """The delay and the allowed lateness of the run."""

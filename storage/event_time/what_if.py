@@ -34,6 +34,10 @@ _TOPS: Final = "tops"
 _TRIED: Final = 16
 
 
+_Histogram = tuple[list[int], list[int], list[int]]
+"""Waits in ms, how many records need exactly each of them, and how many of those the operator dropped in the run."""
+
+
 @dataclass(frozen=True)
 class Losses:
     """The records lost by wait: `needed` is ascending, and counts[i] records need exactly needed[i] ms.
@@ -106,7 +110,7 @@ class WhatIf(OfAllRuns):
     def __init__(self, database: Database, runs: Runs, cache: RunCache) -> None:
         super().__init__(database, runs)
         self._cache = cache
-        self._tried: MemoryCache[tuple[list[int], list[int]]] = MemoryCache(_TRIED)
+        self._tried: MemoryCache[_Histogram] = MemoryCache(_TRIED)
 
     def operators(self, run_id: int) -> tuple[LateOperator, ...]:
         """The operators of a run whose late records depend on the delay, in the order of the graph."""
@@ -118,6 +122,10 @@ class WhatIf(OfAllRuns):
             if operator is not None:
                 by_node[edge.node] = operator
         return tuple(by_node.values())
+
+    def operator(self, run_id: int, node: str) -> LateOperator | None:
+        """One of them; None if the node is not among them."""
+        return next((each for each in self.operators(run_id) if each.node == node), None)
 
     def losses(self, run_id: int, operator: LateOperator) -> Losses:
         """The histogram of the waits that an operator's records need, computed once for the delays of the run."""
@@ -133,22 +141,28 @@ class WhatIf(OfAllRuns):
         run = self._runs.stored(run_id)
         if _are_as_in(run, operator):
             waits, counts = self._cache.get(
-                run_id, f"{name} of {operator.node}", run.progress, lambda: self._histogram(run, operator)
+                run_id, f"{name} of {operator.node}", run.progress, lambda: self._histogram(run, operator, "false")[:2]
             )
         else:
-            key = (run_id, run.progress, name, operator.node, *operator.ahead_ms.items())
-            waits, counts = self._tried.get(key, lambda: self._histogram(run, operator))
+            waits, counts, _ = self._histogram_of(run, operator, name)
         needs, records = np.array(waits, np.int64), np.array(counts, np.int64)
         return Losses(int(records.sum()), needs[needs > 0], records[needs > 0])
 
-    def _histogram(self, run: StoredRun, operator: LateOperator) -> tuple[list[int], list[int]]:
+    def _histogram_of(self, run: StoredRun, tried: LateOperator, name: str) -> _Histogram:
+        """That of delays that differ from each other otherwise than in the run."""
+        key = (run.run_id, run.progress, name, tried.node, *tried.ahead_ms.items())
+        return self._tried.get(key, lambda: self._histogram(run, tried, _was_late(run, tried, "n")))
+
+    def _histogram(self, run: StoredRun, operator: LateOperator, was_late: str) -> _Histogram:
         waits, tables = self._needed(run, operator)
         table = self._database.arrow(
-            "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records "
-            f"FROM ({waits}) GROUP BY ALL ORDER BY ALL",
+            "SELECT greatest(coalesce(needed, 0), 0) AS needed, count(*) AS records, "
+            f"count(*) FILTER ({was_late}) AS dropped "
+            f"FROM ({waits}) n GROUP BY ALL ORDER BY ALL",
             tables=tables,
         )
-        return table.column("needed").to_pylist(), table.column("records").to_pylist()
+        needs, records, dropped = (table.column(name).to_pylist() for name in ("needed", "records", "dropped"))
+        return needs, records, dropped
 
     def _needed(self, run: StoredRun, operator: LateOperator) -> tuple[str, Mapping[str, pa.Table]]:
         """The query of the waits that an operator's records need, and its tables that are not in the file."""
@@ -163,10 +177,8 @@ class WhatIf(OfAllRuns):
         run = self._runs.stored(run_id)
         if _are_as_in(run, tried):
             return self.losses(run_id, operator).lost(min(now, then))
-        waits, tables = self._needed(run, tried)
-        query = f"SELECT count(*) FROM ({waits}) n WHERE needed > {then} OR {_was_late(run, operator, 'n')}"
-        [(count,)] = self._database.rows(query, tables=tables)
-        return int(count)
+        histogram = zip(*self._histogram_of(run, tried, "losses"), strict=True)
+        return sum(records if needed_ms > then else dropped for needed_ms, records, dropped in histogram)
 
     def records(
         self,

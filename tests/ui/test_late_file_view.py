@@ -19,6 +19,7 @@ from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
 from ui.inspect.late_outcomes import late_outcome
 from ui.inspect.replaying import plan_of
+from ui.shell.state import KEY
 
 WINDOWS = {
     "tumble": {"kind": "tumble", "size_ms": 10},
@@ -114,6 +115,34 @@ def test_closing_the_file_clears_the_event(seeded: dict[str, int], open_view: Op
     app = open_view("event_time", run=seeded["windows"], event=6)
     app.button(key="late-file-close").click().run()
     assert not any("a late record" in markdown.value for markdown in app.markdown)
+
+
+def test_the_delay_to_try_is_that_of_the_records_own_source(store: Store, tmp_path: Path, open_view: OpenView) -> None:
+    sent = {"vans": (0, [[1, 0], [2, 9000], [3, 6000]]), "cars": (500, [[4, 9000], [5, 9100], [6, 9200]])}
+    pipeline = pipeline_of(
+        "vans -> all -> sums -> out\ncars -> all",
+        **{
+            source: rows("id bigint, ts bigint", rows=given, event_time="ts", watermark_delay_ms=delay_ms)
+            for source, (delay_ms, given) in sent.items()
+        },
+        all=("union", {}),
+        sums=("window_aggregate", {"kind": "tumble", "size_ms": 1000, "aggregates": [seeded_store.COUNT]}),
+        out=("sink", {"mode": "append"}),
+    )
+    run = run_locally(store, tmp_path, pipeline.model_copy(update={"arrival": Arrival(mode="in_turn")}))
+    app = open_view("event_time", run=run, event=5)
+    button = app.button(key="late-file-0-what-if")
+    assert button.label == "Try a delay of 2.002 s at vans"
+    button.click()
+    app.run()
+    assert app.session_state[KEY].values["delay"] == "2002,500"
+    [record] = rows_of(open_view("what_if", run=run, delay="2002,500"), f"what-if-grid-{run}")
+    assert record[:2] == ["5", "kept"]
+    [record] = rows_of(open_view("what_if", run=run, delay="2001,500"), f"what-if-grid-{run}")
+    assert record[:2] == ["5", "still dropped"]
+    app = open_view("event_time", run=run, part="Which ones?")
+    app.selectbox(key=f"groups-source-{run}").set_value("cars").run()
+    assert [each.value for each in app.success] == ["No record of cars was dropped."]
 
 
 def test_which_ones_says_the_most_telling_values(store: Store, tmp_path: Path, open_view: OpenView) -> None:

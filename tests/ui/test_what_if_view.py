@@ -10,8 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from engine.model.pipeline import Arrival, Pipeline
 from storage import Store
+from storage.event_time import what_if
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
+from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
 from ui.runs import manager as runs
@@ -197,7 +199,25 @@ def test_at_an_interval_join_records_that_are_not_dropped_may_miss_partners(
         "**1 record came behind the watermark** of paid, by at most 5 s: late or not, such a record may miss "
         "partners that were let go."
     ) in [text.value for text in app.markdown]
-    assert app.button(key="behind-paid").label == "Try a delay of 5.001 s"
+    assert app.button(key="behind-paid").label == "Try a delay of 5.001 s at each source"
+    assert [info.value for info in app.info] == [
+        "None of 6 records was late for any operator, but 1 record came behind the watermark of paid."
+    ]
+    assert not app.success
+    # The check of the run has counted what that cost.
+    checked = {**seeded_store.check_of(2), "node": "paid", "let_go": [1, 5000]}
+    store.batch_checks.save(run, json.dumps({"nodes": [checked]}))
+    app = open_view("event_time", run=run)
+    assert (
+        "**1 record came behind the watermark** of paid, by at most 5 s: **1 pair of paid was never made**, since one "
+        "of the two rows had been let go."
+    ) in [text.value for text in app.markdown]
+    assert [info.value for info in app.info] == [
+        "None of 6 records was late for any operator, but 1 pair of paid was never made."
+    ]
+    app.button(key="behind-paid").click()
+    app.run()
+    assert [app.session_state[KEY].values[name] for name in ("seen", "delay")] == ["paid", "5001,5001"]
     app = open_view("what_if", run=run)
     assert metrics(app)["Records dropped"] == "0"
     assert [warning.value for warning in app.warning] == [
@@ -232,7 +252,12 @@ def test_each_of_two_sources_has_its_own_delay(
     assert metrics(app)["Records dropped"] == "0"
     app = open_view("what_if", run=run, delay="0,0")
     assert [each.label for each in app.select_slider[:2]] == ["Watermark delay of vans", "Watermark delay of cars"]
+    asked: list[int] = []
+    needed = what_if.needed
+    monkeypatch.setattr(what_if, "needed", lambda *given: asked.append(1) or needed(*given))
     app.select_slider(key=f"what-if-{run}-sums-delay-cars").set_value(500).run()
+    # All numbers come from one histogram; nothing is dropped, so there is no page of records.
+    assert len(asked) == 1
     assert app.session_state[KEY].values["delay"] == "0,500"
     started: list[Pipeline] = []
     monkeypatch.setattr(runs.RunManager, "start", lambda _, pipeline, **__: started.append(pipeline) or 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 import streamlit as st
@@ -14,7 +13,7 @@ from storage.model import Run
 from ui.components.event_time.apply_delays import apply_delays
 from ui.components.event_time.late_link import is_late, open_late_file
 from ui.components.event_time.loss_chart import loss_chart
-from ui.components.event_time.tried_delays import Tried
+from ui.components.event_time.tried_delays import Tried, in_address
 from ui.components.grid import Cell, Row, Table, grid
 from ui.components.runs.next_steps import next_steps
 from ui.components.runs.open_run import opened_run
@@ -33,10 +32,16 @@ _STOPS: Final = 100
 _TRADE_OFF: Final = "The delay beyond which waiting longer keeps only few more records."
 
 
-def _top(operator: LateOperator, losses: Losses) -> int:
-    """The maximum of the sliders in whole seconds: above the lossless wait, the current settings and the window."""
+def _top(run: Run, operator: LateOperator, losses: Losses) -> int:
+    """The maximum of the sliders in whole seconds: above the lossless wait, the current settings and the window.
+
+    Above what a source alone needs, too: with a longer delay of all, a record may be kept sooner.
+    """
     lateness = operator.rule.allowed_lateness_ms or 0
-    wanted = max(losses.lossless_ms * 5 // 4, operator.delay_ms * 2, lateness * 2, operator.rule.window_ms, 1000)
+    summaries = workspace.store().late.summary(run.run_id, run.last_seq)
+    alone = max((each.delay_ms for each in summaries if each.node == operator.node), default=0)
+    waits = (losses.lossless_ms * 5 // 4, operator.delay_ms * 2, lateness * 2, operator.rule.window_ms, 1000)
+    wanted = max(alone, *waits)
     return -(-wanted // 1000) * 1000
 
 
@@ -47,11 +52,10 @@ def _worth_trying(losses: Losses, other_ms: int) -> list[int]:
 
 
 @guarded
-def _set(ran: LateOperator, delays_ms: Mapping[str, int], lateness_ms: int, keep: float | None = None) -> None:
+def _set(ran: LateOperator, wanted: LateOperator, lateness_ms: int, keep: float | None = None) -> None:
     """Keep what is tried in the address, which has only what differs from the run."""
-    differs = dict(delays_ms) != dict(ran.delays_ms)
     state.update(
-        delay=",".join(str(delays_ms[source]) for source in ran.sources) if differs else None,
+        delay=None if wanted == ran else in_address(wanted),
         lateness=None if lateness_ms == (ran.rule.allowed_lateness_ms or 0) else lateness_ms,
         keep=None if keep is None else f"{keep:g}",
     )
@@ -63,20 +67,19 @@ def _sliders(ran: LateOperator, losses: Losses, safe: Losses, tried: Tried, key:
     losses: with the delays of the run. safe: the records that lose something, dropped or not.
     """
     lateness = ran.rule.allowed_lateness_ms
-    delays_ms = tried.operator.delays_ms
     is_single = len(ran.sources) == 1
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         for source in ran.sources:
             field = f"{key}-delay-{source}"
 
             def take(field: str = field, source: str = source) -> None:
-                _set(ran, {**delays_ms, source: int(st.session_state[field])}, tried.lateness_ms)
+                _set(ran, tried.operator.with_delay_of(source, int(st.session_state[field])), tried.lateness_ms)
 
-            st.session_state[field] = delays_ms[source]
+            delay_ms = st.session_state[field] = tried.operator.delays_ms[source]
             worth = _worth_trying(losses, tried.lateness_ms) if is_single else ()
             st.select_slider(
                 f"Watermark delay of {source}",
-                durations_to(top, ran.delays_ms[source], delays_ms[source], *worth),
+                durations_to(top, ran.delays_ms[source], delay_ms, *worth),
                 format_func=words.duration,
                 key=field,
                 on_change=guarded(take),
@@ -86,7 +89,7 @@ def _sliders(ran: LateOperator, losses: Losses, safe: Losses, tried: Tried, key:
             field_of_lateness = f"{key}-lateness"
 
             def take_lateness() -> None:
-                _set(ran, delays_ms, int(st.session_state[field_of_lateness]))
+                _set(ran, tried.operator, int(st.session_state[field_of_lateness]))
 
             st.session_state[field_of_lateness] = tried.lateness_ms
             st.select_slider(
@@ -110,7 +113,7 @@ def _sliders(ran: LateOperator, losses: Losses, safe: Losses, tried: Tried, key:
                 f"{label}: {words.duration(at)}",
                 key=f"{key}-{name}",
                 on_click=_set,
-                args=(ran, ran.with_delay(at).delays_ms, preset_lateness),
+                args=(ran, ran.with_delay(at), preset_lateness),
                 type="secondary",
                 help=explanation,
             )
@@ -129,10 +132,10 @@ def _keep(ran: LateOperator, losses: Losses, key: str, lateness_ms: int) -> None
         if share is None:
             state.update(keep=None)
         elif share / 100 <= losses.kept(ran.wait_ms):
-            _set(ran, ran.delays_ms, ran.rule.allowed_lateness_ms or 0, share)
+            _set(ran, ran, ran.rule.allowed_lateness_ms or 0, share)
         else:
             delay_ms = max(0, losses.wait_for(share / 100) - lateness_ms)
-            _set(ran, ran.with_delay(delay_ms).delays_ms, lateness_ms, share)
+            _set(ran, ran.with_delay(delay_ms), lateness_ms, share)
 
     st.session_state[field] = _share_asked_for()
     st.number_input(
@@ -303,7 +306,7 @@ def _show(run: Run) -> None:
     store = workspace.store()
     losses = store.what_if.losses(run.run_id, operator)
     safe = store.what_if.behind(run.run_id, operator) or losses
-    top = _top(operator, safe)
+    top = _top(run, operator, safe)
     tried = Tried.of(operator, top)
     dropped = store.what_if.losses(run.run_id, tried.operator).lost(tried.wait_ms)
     _sliders(operator, losses, safe, tried, f"what-if-{run.run_id}-{node}", top)

@@ -21,6 +21,7 @@ from ui.components.builder.script_notes import script_notes
 from ui.components.builder.sql_tab import sql_tab
 from ui.components.builder.stand_ins import tables_elsewhere
 from ui.components.changelog.table_as_of import table_as_of
+from ui.components.event_time.behind_watermark import behind_watermark
 from ui.components.event_time.late_records import (
     late_records,
     late_summary,
@@ -190,8 +191,10 @@ def _late(shown: Overlay | None) -> None:
         return
     if not totals.late and not totals.rejected:
         none_late("No record was late, and no row was rejected", run)
-        return
-    late_summary(run, totals)
+    else:
+        late_summary(run, totals)
+    if not run.goes_on:
+        behind_watermark(run)
     if totals.late:
         late_records(run, totals.last_seq)
     if totals.rejected:

@@ -13,7 +13,7 @@ from storage.event_time.late_files import LateFile
 from storage.event_time.model import LateRecord
 from storage.model import Run
 from ui.components.changelog.record_list import in_one_line
-from ui.components.event_time.late_link import try_delay
+from ui.components.event_time.delay_button import delay_button
 from ui.components.event_time.late_table import outcome_of, window_of
 from ui.components.event_time.outcome_tables import outcome_tables
 from ui.components.grid import Cell, Row, Table, grid
@@ -78,19 +78,15 @@ def _operator(run: Run, file: LateFile, at: int) -> None:
             ):
                 state.update(event=seq)
                 go("time_travel")
-        if late.needed_delay_ms is not None and late.node in _delayable(run):
-            st.button(
-                f"What if the delay were {words.duration(late.needed_delay_ms)}?",
+        ran = workspace.store().what_if.operator(run.run_id, late.node)
+        if ran is not None and late.needed_delay_ms is not None:
+            delay_button(
+                run,
+                ran,
+                ran.with_delay_of(late.source, late.needed_delay_ms),
                 key=f"late-file-{at}-what-if",
-                icon=":material/tune:",
-                on_click=try_delay,
-                args=(run.run_id, late.node, late.needed_delay_ms),
                 help="What the whole run would keep; a run with it is compared with this one, down to the sinks.",
             )
-
-
-def _delayable(run: Run) -> set[str]:
-    return {each.node for each in workspace.store().what_if.operators(run.run_id)}
 
 
 def _window(file: LateFile) -> Table:

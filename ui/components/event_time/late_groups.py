@@ -22,6 +22,7 @@ from storage.event_time.telling_values import LateGroups, TellingColumns, Tellin
 from storage.model import Run
 from ui.builder.drafting import open_draft
 from ui.components.event_time.late_link import open_late_group
+from ui.components.event_time.late_records import none_late
 from ui.components.grid import Cell, Row, Table, grid
 from ui.runs.operator_lines import pipeline_of
 from ui.runs.starting import run_draft
@@ -51,7 +52,7 @@ def late_groups(run: Run, *, dropped: int) -> None:
     with st.spinner("Comparing the late records with all records …"):
         found = workspace.store().telling_values.groups(run.run_id, source, dropped=which == _DROPPED_ONLY)
     if not found.late:
-        st.info(f"No record of {source} was {which}.", icon=":material/check_circle:")
+        none_late(f"No record of {words.escaped(source)} was {which}", run)
         _sources(found, which)
         return
     telling = [group for group in found.groups if group.bits >= _TELLS]

@@ -45,14 +45,6 @@ def open_last_late_file(run_id: int, event: int) -> None:
     open_late_file(run_id, workspace.store().late_files.last(run_id, event) or event)
 
 
-@guarded
-def try_delay(run_id: int, node: str, delay_ms: int) -> None:
-    """For callbacks: go to the page What if with this delay at the operator."""
-    state.hold(run=run_id, seen=node, delay=delay_ms, lateness=None, keep=None)
-    lead_to("what_if")
-    state.write_url()
-
-
 def is_late(run: Run, event: int) -> bool:
     """Whether the event's record was late for an operator."""
     return bool(workspace.store().late.page(run.run_id, EventRange.of(event), limit=1).total)

@@ -7,6 +7,7 @@ import streamlit as st
 from storage.event_time.late_group import LateGroup
 from storage.event_time.model import LateTotals
 from storage.model import EventRange, Run
+from ui.components.event_time.behind_watermark import behind_the_watermark
 from ui.components.event_time.late_downloads import late_download, rejected_download
 from ui.components.event_time.late_link import late_key, open_late_file, open_late_group
 from ui.components.event_time.late_sentences import late_sentence, lines_sentence
@@ -64,8 +65,15 @@ def late_summary(run: Run, totals: LateTotals) -> None:
 
 
 def none_late(sentence: str, run: Run) -> None:
-    """Draw that no record was late, and why, if they were sorted by event time."""
-    all_clear(sentence, run)
+    """Draw that no record was late, and why, if they were sorted by event time; and what was lost all the same.
+
+    sentence: Markdown, without a full stop. Of a run that goes on, nothing is said for good, and nothing is counted.
+    """
+    lost = () if run.goes_on else behind_the_watermark(run)
+    if lost:
+        st.info(f"{sentence}, but {' and '.join(each.told for each in lost)}.", icon=":material/info:")
+    else:
+        all_clear(sentence, run)
     pipeline = pipeline_of(run)
     given = [node.parameters for node in pipeline.nodes if node.parameters.get("arrival_column")]
     is_by_time = pipeline.arrival.mode == "by_column" and all(

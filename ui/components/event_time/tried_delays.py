@@ -9,6 +9,11 @@ from ui.shell import words
 from ui.shell.state import state
 
 
+def in_address(operator: LateOperator) -> str:
+    """The delays of an operator's sources, as the address has them."""
+    return ",".join(str(delay_ms) for delay_ms in operator.delays_ms.values())
+
+
 @dataclass(frozen=True)
 class Tried:
     """What is tried at an operator: its delays, and the allowed lateness."""
