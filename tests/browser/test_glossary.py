@@ -12,6 +12,7 @@ from storage import Store
 from tests.browser.accessible import violations
 from tests.browser.app_server import App, running_app
 from tests.browser.conftest import OpenPage, wait_until_settled
+from tests.browser.told_terms import untold
 from tests.ui import seeded_store
 from ui.builder.history import History
 
@@ -75,6 +76,14 @@ def test_a_term_without_a_label_is_told_at_its_word_in_the_text(open_page: OpenP
     assert violations(page) == []
     # An underline is drawn without a change of the text, which is Streamlit's.
     assert page.evaluate("CSS.highlights.get('changelog-studio-glossary').size") > 0
+
+
+def test_the_name_of_the_product_is_no_term(open_page: OpenPage) -> None:
+    page = open_page("")
+    expect(page.locator("[data-term]").first).to_be_visible()
+    expect(page.get_by_role("heading", name="Changelog Studio")).to_be_visible()
+    expect(page.locator("[data-term]", has_text="Changelog Studio")).to_have_count(0)
+    assert untold(page) == []
 
 
 def test_only_the_first_mention_on_a_page_is_underlined(open_page: OpenPage) -> None:

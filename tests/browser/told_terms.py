@@ -1,8 +1,8 @@
 """Which terms of the glossary stand on a page without being told there.
 
-A term has to be told, on hover and on focus, at one place of a page at least. Left out are names and data: the bars
-with the names of the pages, cells of tables, code, pictures, nodes of a canvas and its palette, and stories, which have
-steps.
+A term has to be told, on hover and on focus, at one place of a page at least. Left out are names and data: that of the
+product, the bars with the names of the pages, cells of tables, code, pictures, nodes of a canvas and its palette, and
+stories, which have steps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNTOLD: Final = r"""meanings => {
         + '[aria-hidden=true], .react-flow__node, .palette, .st-key-top-bar, .st-key-inspect-pages,'
         + '[class*="st-key-story"]'
     const signs = /[+\-.*?^$()[\]{}|\\]/g
-    const words = Object.keys(meanings).sort((one, other) => other.length - one.length)
+    const words = [...Object.keys(meanings), 'Changelog Studio'].sort((one, other) => other.length - one.length)
     const any = new RegExp(`(?<![\\w+-])(?:${words.map(each => each.replace(signs, '\\$&')).join('|')})(?!\\w)`, 'gi')
     const pressed = 'a, button, summary, [role=tab], [role=radio]'
     const meaningsAt = label => {
@@ -43,7 +43,7 @@ _UNTOLD: Final = r"""meanings => {
             if (width < 2 || height < 2) continue
             for (const [word] of node.data.matchAll(any)) {
                 const meaning = meanings[word.toLowerCase()]
-                if (!found.has(meaning)) found.set(meaning, `${word}: ${node.data.trim().slice(0, 100)}`)
+                if (meaning && !found.has(meaning)) found.set(meaning, `${word}: ${node.data.trim().slice(0, 100)}`)
             }
         }
     }

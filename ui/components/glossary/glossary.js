@@ -34,6 +34,7 @@ const SCAN_MS = 250;
 const LOOK_MS = 600;
 const MOST_LOOKS = 5;
 const OPEN = "changelog-studio-glossary";
+const PRODUCT = "Changelog Studio";
 
 const marks = new CSSStyleSheet();
 marks.replaceSync(`
@@ -45,17 +46,20 @@ marks.replaceSync(`
 :is([data-term="first"], [data-term="text"]):focus-visible { outline: 2px solid var(--st-primary-color, currentColor); outline-offset: 2px; border-radius: .15rem; }
 `);
 
-/** The words of the terms, longest first, so that "late but used" is not told as "late". */
+/** The words of the terms, longest first: "late but used" is not told as "late", nor the product's name as a changelog. */
 function lexicon(articles) {
   const terms = new Map();
   for (const article of articles) {
     for (const word of article.dataset.words.split("|")) terms.set(word.toLowerCase(), article);
   }
   const signs = /[+\-.*?^$()[\]{}|\\]/g;
-  const words = [...terms.keys()].sort((one, other) => other.length - one.length);
+  const words = [...terms.keys(), PRODUCT].sort((one, other) => other.length - one.length);
   const pattern = words.map((word) => word.replace(signs, "\\$&")).join("|");
   const any = new RegExp(`(?<![\\w+-])(?:${pattern})(?!\\w)`, "gi");
-  return (text) => [...text.matchAll(any)].map((found) => [terms.get(found[0].toLowerCase()), found]);
+  return (text) =>
+    [...text.matchAll(any)]
+      .map((found) => [terms.get(found[0].toLowerCase()), found])
+      .filter(([term]) => term);
 }
 
 const instances = new WeakMap();
