@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from engine.model.schema import Column, Schema
-from engine.model.types import BIGINT, Timestamp
+from engine.model.types import BIGINT, STRING, Timestamp
 
 _TIME_NAMES: Final = ("event_time", "timestamp", "time", "ts", "rowtime", "created_at", "updated_at", "date")
 _ROW_IDS: Final = ("id", "uuid", "rowid", "row_id", "event_id", "record_id")
@@ -46,9 +46,16 @@ def shared_column(left: Schema | None, right: Schema | None) -> str | None:
 
 
 def group_column(schema: Schema | None) -> str | None:
-    """The most likely grouping column: like the key, but not the id of the row itself."""
-    others = tuple(column for column in schema or () if column.name.lower() not in _ROW_IDS)
-    return key_column(Schema(others)) or key_column(schema)
+    """The most likely grouping column: like the key, but not the id of the row itself.
+
+    An id that comes first, such as order_id, is the row's where a later column is an id or a text.
+    """
+    others = [column for column in schema or () if column.name.lower() not in _ROW_IDS]
+    if others and others[0].name.lower().endswith("_id"):
+        later = (column for column in others[1:] if column.time is None)
+        may_group = [column for column in later if column.type == STRING or column.name.lower().endswith("_id")]
+        others = may_group or others
+    return key_column(Schema(tuple(others))) or key_column(schema)
 
 
 def measure_column(schema: Schema | None) -> str | None:

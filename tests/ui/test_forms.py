@@ -18,7 +18,7 @@ from engine.examples import examples
 from engine.model.guesses import group_column, key_column, measure_column
 from engine.model.pipeline import Pipeline
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.model.type_texts import spark_type
+from engine.model.type_texts import flink_type, spark_type
 from engine.model.types import BIGINT, STRING, Type
 from engine.registry import operators, sources
 from tests.engine.planning import pipeline_of
@@ -147,6 +147,9 @@ def test_the_key_and_the_measure_of_a_schema_are_guessed() -> None:
     orders = Schema((Column("id", BIGINT), Column("amount", BIGINT), Column("city", STRING)))
     assert (key_column(orders), group_column(orders)) == ("id", "city")
     assert group_column(Schema(orders.columns[:1])) == "id"
+    trips = Schema((Column("trip_id", STRING), Column("bike", flink_type("ROW<id INT>")), Column("station", STRING)))
+    assert group_column(trips) == "station"
+    assert group_column(Schema(trips.columns[:2])) == "trip_id"
     assert measure_column(SCHEMA) == "amount"
     assert key_column(Schema(())) is None
 

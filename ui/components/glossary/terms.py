@@ -106,7 +106,7 @@ GLOSSARY: Final[dict[str, tuple[Term, ...]]] = {
         Term(
             "Event time",
             "When something happened, as its record says; not when it arrived.",
-            ("event times",),
+            ("event times", "event-time"),
         ),
         Term(
             "Watermark",
