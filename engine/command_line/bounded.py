@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,11 @@ from engine.command_line.interrupts import cancelling
 from engine.contract.cancel import Cancel
 from engine.contract.operator import OUT
 from engine.contract.recorder import Recorder
+from engine.errors import StudioError
 from engine.model.schema import Schema
 from engine.planner import Plan
 from engine.running import Collected
-from engine.spark.engines import engine_called
+from engine.spark.engines import Engine, engine_called
 from engine.spark.run_files import temporary_files
 from engine.spark.session import get_spark
 
@@ -39,8 +41,9 @@ def print_run(
     from engine.runtime import run
     from engine.runtime.lines import lines
 
-    spark = get_spark(args.engine)
-    with temporary_files(engine_called(args.engine), spark) as files:
+    spark, engine = get_spark(args.engine), engine_called(args.engine)
+    with temporary_files(engine, spark) as files:
+        _say_size(planned, spark, folder, engine, Path(files.workspace.root).parent, args.store, complain)
         output = Collected(files, kept)
         cancel = Cancel()
         with cancelling(cancel):
@@ -55,6 +58,34 @@ def print_run(
         for sentence in output.problems(spark).sentences():
             complain(sentence, 0)
         return _check(planned, spark, output, complain) if args.check == CHECKS[0] else 0
+
+
+def _say_size(
+    planned: Plan,
+    spark: SparkSession,
+    folder: Path,
+    engine: Engine,
+    files: Path,
+    store: Path | None,
+    complain: Complain,
+) -> None:
+    """Say what a large run will take, and if a disk will not hold it."""
+    from engine.local.run_size import run_size
+    from engine.spark.server_command import cores_of
+
+    try:
+        size = run_size(planned, lambda: spark, folder, frees=False)
+    except StudioError:
+        # Whatever is wrong with the rows, the run says it, with its node.
+        return
+    if not size.is_large:
+        return
+    if store is None:
+        size = replace(size, kept_bytes=0)
+    complain(size.sentence(cores_of(engine.address) if engine.address.startswith("local") else None), 0)
+    shortage = size.shortage(store and store.absolute().parent, None if engine.workspace else files)
+    if shortage:
+        complain(shortage, 0)
 
 
 def _check(planned: Plan, spark: SparkSession, output: Collected, complain: Complain) -> int:

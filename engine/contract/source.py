@@ -331,6 +331,10 @@ class Source(Parameters):
         """
         return ()
 
+    def rows_about(self, node: str, folder: Path) -> int | None:
+        """About how many rows it has, from a look at some of them; None if that is unknown. Raises SourceError."""
+        return None
+
     @abstractmethod
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
         """A source with the same columns and at most its first `rows` rows, stored in the folder `into`."""

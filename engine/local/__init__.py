@@ -9,6 +9,7 @@
     keyed         stateful steps, through the operators' kernels
     preview       the first records of an output
     parsed        the first parsed rows of a source
+    run_size      what a run will take, from its first rows
 
 It is used for first records in the builder, for the replay of a key's state, and for tests without a cluster.
 """

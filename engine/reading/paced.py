@@ -54,6 +54,10 @@ class MadeUp(Source):
     def size(self) -> int | None:
         """The number of records; None for unbounded."""
 
+    def rows_about(self, node: str, folder: object) -> int | None:
+        """As many as it generates."""
+        return self.size
+
     @property
     def goes_on(self) -> bool:
         """Whether it generates records without end."""

@@ -11,6 +11,7 @@ explain       the plan explained, and the kernel of each node
 record_waits  tasks that wait too long for the records that Spark computes
 record_search the record that they wait for
 reports       the reports of tasks to the driver
+disk          the disk that a run's files are on
 in_process    the same tasks without Spark, for tests
 lines         a changelog as text
 rehearsal     a warm-up run
@@ -51,6 +52,7 @@ from engine.runtime.arrivals.ingest import EpochEvents, Ingested, ingest
 from engine.runtime.arrivals.intake import given_of, take_in
 from engine.runtime.arrivals.live import LiveEvents
 from engine.runtime.arrivals.units import BYTES, Unit
+from engine.runtime.disk import ends_before_full, no_room
 from engine.runtime.edges.shares import shares_of
 from engine.runtime.edges.views import views_of
 from engine.runtime.epoch import EpochRunner, NodeOutput
@@ -114,7 +116,7 @@ def run(
     progress.away = {}
     try:
         require_consent((node.id, node.operator) for node in plan.nodes)
-        with cancellable(spark, f"run-{uuid4().hex}", cancel) as watch:
+        with ends_before_full(files, cancel), cancellable(spark, f"run-{uuid4().hex}", cancel) as watch:
             watched = Watched(files, watch)
             if live is not None:
                 is_over = _run_live(plan, spark, recorder, folder, watched, live, partitions, progress, cancel)
@@ -340,9 +342,7 @@ def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: P
         return RunFailed(str(error))
     # If a source's units cannot be written, the error says that the source cannot be read.
     if "No space left on device" in f"{error} {error.__cause__}":
-        advice = "there, or set TMPDIR to another folder" if files.are_here else "there, or choose another workspace"
-        message = f"there is no room left where the run keeps its files, in {files.workspace.root}. Make room {advice}."
-        return RunFailed(message)
+        return RunFailed(no_room(files))
     if isinstance(error, StudioError):
         return error
     return RunFailed(failure_sentence(error), failing_node(error) or _running(progress))

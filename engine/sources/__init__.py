@@ -21,7 +21,8 @@ repeated after a failure. `let_go`: external clean-up when such a run is deleted
 - `goes_on`: whether a live run reads it until somebody stops the run. `endless`: how to make it go on, if it ends
 - `server` and `variables`: the address that it contacts and the secrets that it sends. Without consent, only runs
 contact it
-- `head`: the source with only its first rows, for a preview
+- `head`: the source with only its first rows, for a preview. `rows_about`: about how many it has, if that is
+  known without reading them
 - its Flink SQL: `flink_sql`, from `engine.reading.flink_table.create_table`
 - `opens`: the file endings for which it is the default source; `parameters_for`: the parameters for such a file
 - `instead_of`: the options of a script's table for which its rows stand

@@ -123,6 +123,10 @@ class Rows(Source):
         """Those of the table for which its rows stand."""
         return {} if self.stands_for is None else self.stands_for.metadata
 
+    def rows_about(self, node: str, folder: Path) -> int:
+        """Their number."""
+        return len(self.rows)
+
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Rows:
         """The first rows."""
         return self.model_copy(update={"rows": self.rows[:rows]})

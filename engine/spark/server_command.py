@@ -94,7 +94,7 @@ def command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str]
     if _is_here(master):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     if master.startswith("local"):
-        cores = _cores(master)
+        cores = cores_of(master)
         # Tasks that work long leave none free, so there are twice as many as one job uses: two people's jobs go on
         # side by side, and the system shares out the processors.
         at_once = _AT_ONCE * cores
@@ -161,7 +161,7 @@ def _fair_pool(scratch: Path) -> Path:
     return file
 
 
-def _cores(master: str) -> int:
+def cores_of(master: str) -> int:
     """The tasks of one job: one shuffle partition per core, as kernels hold one key at a time."""
     inside = master.partition("[")[2].rstrip("]").partition(",")[0]
     return int(inside) if inside.isdigit() else (os.cpu_count() or 4)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,6 +20,7 @@ from tests.engine.planning import pipeline_of, rows
 from tests.ui.conftest import OpenView
 from ui.builder.editing import add_node, set_parameter
 from ui.builder.history import History
+from ui.components.builder import run_size
 
 OpenDraft = Callable[..., AppTest]
 
@@ -49,6 +52,19 @@ def test_with_nothing_open_it_says_how_to_begin(open_view: OpenView) -> None:
     app = open_view("build")
     assert app.subheader[0].value == "Nothing is open"
     assert [button.label for button in app.button] == ["Go to the pipelines", "New pipeline"]
+
+
+@pytest.mark.parametrize("rows", [300_000, 3_000])
+def test_a_run_that_the_disk_will_not_hold_is_told_before_it_starts(
+    rows: int, open_draft: OpenDraft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_size, "_AT_ONCE_S", 15.0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(total=10**12, used=0, free=1_000_000))
+    (tmp_path / "rows.csv").write_text("id\n" + "1000000\n" * rows)
+    read = Node(id="rows", operator="csv", parameters={"path": str(tmp_path / "rows.csv")})
+    pipeline = Pipeline(nodes=(read, Node(id="out", operator="sink")), edges=(Edge(source="rows", target="out"),))
+    told = [warning.value for warning in open_draft(pipeline).warning]
+    assert (["1.0 MB are free" in each for each in told] == [True]) == (rows == 300_000), told
 
 
 def test_a_run_that_a_server_failed_offers_rows_in_its_place(store: Store, open_view: OpenView) -> None:

@@ -15,6 +15,7 @@ from ui.components.builder.drawer import drawer
 from ui.components.builder.newer_version import newer_version
 from ui.components.builder.notices import notices
 from ui.components.builder.panel import panel
+from ui.components.builder.run_size import room_for_run
 from ui.components.gallery.start_here import start_here
 from ui.components.kept.beside_canvas import tests_beside
 from ui.runs.overlay import Overlay, overlay
@@ -64,6 +65,7 @@ def _around(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None:
         if shown is not None:
             run_failure(drafting, shown)
         if not blocking(verdict):
+            room_for_run(drafting.pipeline)
             tests_beside(drafting)
 
 

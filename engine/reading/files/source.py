@@ -23,7 +23,7 @@ from engine.model.schema import Column, Schema
 from engine.model.types import STRING
 from engine.reading.files.growing import GrowingFiles
 from engine.reading.files.input_files import InputFile, find_files, local_file, opened, raw_lines
-from engine.reading.files.storage import is_uri
+from engine.reading.files.storage import is_packed, is_uri
 from engine.reading.files.web import NotFetched, fetched, host_of, is_web
 from engine.reading.flink_table import create_table, from_changelog
 from engine.reading.typed.columns import check_names, column_of, derive_source
@@ -33,6 +33,13 @@ SampleRows = Annotated[
     int,
     parameter("Rows for type inference", "The number of rows that are read to infer the types.", ge=1, le=100_000),
 ]
+
+
+# What a guess at the number of rows looks at: the largest of the first files, and of a text its beginning.
+_LOOKED_AT: Final = 100
+_BEGINNING: Final = 1 << 18
+# Compressed rows take about this part of their bytes.
+_PACKED: Final = 5
 
 
 class FileSource(Source):
@@ -115,6 +122,22 @@ class FileSource(Source):
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """The files that remote workers cannot see."""
         return tuple(Path(file.path) for file in self.files(node, folder) if file.is_here)
+
+    def rows_about(self, node: str, folder: Path) -> int | None:
+        """As many as the bytes of the files have room for, if all rows are like the first ones."""
+        if self.server:
+            # Only the beginning of a web file may have been fetched.
+            return None
+        files = self.files(node, folder)
+        sampled = max(files[:_LOOKED_AT], key=lambda file: file.size, default=None)
+        if sampled is None or not sampled.size:
+            return 0
+        row = self.row_bytes(node, sampled)
+        return None if row is None else round(sum(file.size for file in files) / row)
+
+    def row_bytes(self, node: str, file: InputFile) -> float | None:
+        """How many bytes of the file a row takes, about; None if that is unknown. Raises SourceError."""
+        return None
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
         """The same source over copies of the first rows of each file, at least as many as types are inferred from."""
@@ -229,6 +252,16 @@ class TextFiles(ManyFiles):
     def endless(self) -> Endless | None:
         """Watching, where files can be."""
         return None if self.server else Endless("Watch it for more rows", {"monitor_interval_ms": WATCHING_MS})
+
+    def row_bytes(self, node: str, file: InputFile) -> float:
+        """From the lines at its beginning."""
+        with opened(file, node) as stream:
+            text = stream.read(_BEGINNING)
+        is_whole = len(text) < _BEGINNING
+        lines = max(1, text.count(b"\n"))
+        if is_packed(file.path):
+            return file.size / lines if is_whole else len(text) / lines / _PACKED
+        return len(text) / lines
 
     @property
     def open_quote(self) -> bytes:

@@ -16,6 +16,7 @@ from ui.builder.problems import explained, is_to_do
 from ui.components.builder.bench import PROBLEMS, SQL, TAB, TABS, Size, bench
 from ui.components.builder.first_rows import first_rows
 from ui.components.builder.plan_panel import node_plan, whole_plan
+from ui.components.builder.run_size import size_of_run
 from ui.components.builder.run_tab import edge_in_run, edge_of, node_in_run
 from ui.components.builder.script_notes import script_notes
 from ui.components.builder.sql_tab import sql_tab
@@ -140,7 +141,7 @@ def _body(tab: str, drafting: Drafting, verdict: Check, shown: Overlay | None) -
         case "Late":
             _late(shown)
         case "Plan":
-            _plan(verdict, shown, node_id)
+            _plan(drafting.pipeline, verdict, shown, node_id)
         case "SQL":
             sql_tab(drafting, verdict)
         case "Problems":
@@ -204,8 +205,13 @@ def _late(shown: Overlay | None) -> None:
         go("event_time")
 
 
-def _plan(verdict: Check, shown: Overlay | None, node_id: str) -> None:
-    """Draw the planner's decisions and the run's figures for the selected node, and below it the plan of all nodes."""
+def _plan(pipeline: Pipeline, verdict: Check, shown: Overlay | None, node_id: str) -> None:
+    """Draw the planner's decisions and the run's figures for the selected node, and below it the plan of all nodes.
+
+    Above both, what a run of them will take.
+    """
+    if verdict.plan:
+        size_of_run(pipeline)
     if node_id:
         st.markdown(f"**{words.escaped(node_id)}**")
         node_plan(verdict, node_id)
