@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from engine.errors import unknown_name
 from engine.functions.refused import ELSEWHERE, REFUSED, WITHOUT_PARENTHESES
+from engine.model.types import Row, Type
 from engine.sql.algebra import Expr, Relation, Scan, Windowed, ref
+from engine.sql.clauses.row_columns import row_type_of
 from engine.sql.rejected import SqlRejected
+
+
+def _paths(type_: Type | None, name: str) -> Iterator[tuple[str, ...]]:
+    """The ways to the fields of a name in a row; within a row that has it, no other is looked for."""
+    fields = dict(type_.fields) if isinstance(type_, Row) else {}
+    if name in fields:
+        yield (name,)
+        return
+    for field, inner in fields.items():
+        for path in _paths(inner, name):
+            yield (field, *path)
 
 
 @dataclass(frozen=True)
@@ -74,13 +87,32 @@ class Scope:
         return value
 
     def _resolved(self, column: exp.Column) -> tuple[Visible, Sequence[Expr]] | None:
-        """The column of a name's first parts, and its other parts as fields. Tables take precedence over columns."""
+        """The column of a name's first parts, and its other parts as fields. Tables take precedence over columns.
+
+        A name of no column is that of a field, if one of the rows has it, at any depth (Calcite's PEEK_FIELDS).
+        """
         parts = column.parts
-        if len(parts) > 1 and self.has_table(parts[0].name):
-            found = self._named(parts[1].name, parts[0].name, column)
-            return (found, parts[2:]) if found is not None else None
-        found = self._named(parts[0].name, "", column)
-        return (found, parts[1:]) if found is not None else None
+        table = parts[0].name if len(parts) > 1 and self.has_table(parts[0].name) else ""
+        name, *fields = parts[1:] if table else parts
+        found = self._named(name.name, table, column)
+        return (found, fields) if found is not None else self._peeked([name, *fields], table, column)
+
+    def _peeked(self, names: Sequence[Expr], table: str, column: exp.Column) -> tuple[Visible, Sequence[Expr]] | None:
+        """The row with a field of this name, and the fields on the way to it, which are the fewest."""
+        found = {
+            (one.column, *path): one
+            for one in self.visible
+            if not table or one.table == table
+            for path in _paths(row_type_of(self.relation, ref(one.column, column)), names[0].name)
+        }
+        nearest = [path for path in found if len(path) == min(map(len, found))]
+        if len(nearest) > 1:
+            written = " or ".join(".".join((found[path].name, *path[1:])) for path in nearest)
+            message = f"the column {column.name!r} is ambiguous. Write {written}."
+            raise SqlRejected(message, column)
+        for path in nearest:
+            return found[path], (*(exp.to_identifier(name, quoted=True) for name in path[1:-1]), *names)
+        return None
 
     def _named(self, name: str, table: str, column: exp.Column) -> Visible | None:
         matches = [one for one in self.visible if one.name == name and (not table or one.table == table)]
