@@ -23,12 +23,13 @@ from typing import Any, Final
 
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
-from engine.errors import OutOfReach, SourceMissing, StudioError, unknown_name
+from engine.errors import OutOfReach, SourceError, SourceMissing, StudioError, unknown_name
 from engine.expressions.flink_sql import flink
 from engine.model.options import milliseconds
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
 from engine.model.types import INTEGERS, STRING
+from engine.reading.files.buckets import is_bucket
 from engine.reading.files.web import is_web
 from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNMENT_INTERVAL, IDLE_TIMEOUT
 from engine.reading.recorded import is_recording
@@ -149,19 +150,20 @@ def source_table(
 ) -> SourceTable:
     """The source of a table. rows: inserted by the script at clock_ms. kind_column: the kinds of a changelog.
 
-    Rows in a comment above the table stand for what its connector would read. A table whose file is on another machine,
-    or whose place is none, has no rows until some are entered. Raises SqlRejected.
+    Rows in a comment above the table stand for what its connector would read. A table whose file is not here, or whose
+    place is none, has no rows until some are entered. Raises SqlRejected.
     """
     try:
         return _source_table(ddl, node_id, folder, analyzer, rows, kind_column, clock_ms, None)
-    except (SourceMissing, OutOfReach) as error:
+    except SourceError as error:
+        # A node of the studio is what it is.
+        if not ddl.statement.directives.keys().isdisjoint(_OF_A_NODE):
+            raise ddl.rejected(error.sentence) from error
         why, path = error.sentence, ddl.options.get("path", "")
-        is_gone = isinstance(error, SourceMissing)
-        # A file that should be beside the script is a slip of its name, and a node of the studio is what it is.
-        if (is_gone and not Path(path).is_absolute()) or not ddl.statement.directives.keys().isdisjoint(_OF_A_NODE):
-            raise ddl.rejected(why) from error
-        if is_gone:
-            why = f"there is no file {path} on this machine."
+        if isinstance(error, SourceMissing):
+            is_anywhere = Path(path).is_absolute()
+            where = "on this machine" if is_anywhere else f"in {folder.absolute()}: put it there, or give its full path"
+            why = f"there is no file {path} {where}."
         return _source_table(ddl, node_id, folder, analyzer, rows, kind_column, clock_ms, why)
 
 
@@ -175,7 +177,7 @@ def _source_table(
     clock_ms: int,
     why_not: str | None,
 ) -> SourceTable:
-    """The same. why_not: why what its connector reads is not here. Raises SourceMissing, OutOfReach and SqlRejected."""
+    """The same. why_not: why what its connector reads is not here. Raises SourceError and SqlRejected."""
     require_known_options(ddl)
     warnings: list[str] = list(ddl.warnings)
     waiting = _waiting(ddl)
@@ -351,7 +353,8 @@ def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: st
         source = configured(Node(id=node_id, operator=operator, parameters=parameters))
         assert isinstance(source, Source)
         inferred = {column.name: column.type.flink for column in source.derive(node_id, folder).schema}
-    except StudioError:
+    except StudioError as error:
+        _pass_on(error, ddl)
         # An empty file, for example, has no types; other errors are reported for the whole node.
         inferred = {}
     types = {name: type_ for name, type_ in declared.items() if inferred.get(name) != type_}
@@ -363,7 +366,13 @@ def _check(node: Node, ddl: TableDdl, folder: Path) -> None:
         source = configured(node)
         assert isinstance(source, Source)
         source.derive(node.id, folder)
-    except (SourceMissing, OutOfReach):
-        raise
     except StudioError as error:
+        _pass_on(error, ddl)
         raise ddl.rejected(error.sentence) from error
+
+
+def _pass_on(error: StudioError, ddl: TableDdl) -> None:
+    """Raise the error again if it says that the files are not here, or that their store does not give them."""
+    is_away = isinstance(error, SourceError) and is_bucket(ddl.options.get("path", ""))
+    if is_away or isinstance(error, (SourceMissing, OutOfReach)):
+        raise error

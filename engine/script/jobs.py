@@ -77,7 +77,10 @@ class Jobs:
             ddl, target = self.parts.target(insert.target, insert.statement), insert.target
             below = _fitted(below, ddl, insert, self.emitter, self.warnings)
             parameters = sink_parameters(ddl) | insert.statement.directives.get("parameters", {})
-            if parameters["mode"] == "append" and not self.emitter.derived[below].is_insert_only:
+            is_changed = parameters["mode"] == "append" and not self.emitter.derived[below].is_insert_only
+            if is_changed and insert.is_batch:
+                parameters = {"mode": "changelog"}
+            elif is_changed:
                 message = (
                     f"{target} takes new rows only, but the query also changes rows that it gave. Declare PRIMARY KEY "
                     "(...) NOT ENFORCED in the table (of Kafka, with 'connector' = 'upsert-kafka'), or a format that "

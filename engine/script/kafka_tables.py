@@ -13,6 +13,7 @@ from engine.model.free_names import free_name
 from engine.model.options import milliseconds
 from engine.model.types import BIGINT, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from engine.reading.avro.formats import AVRO
+from engine.reading.kafka.client import unknown_options
 from engine.reading.kafka.source import DISCOVERY
 from engine.reading.servers.message_rows import METADATA
 from engine.reading.servers.secrets import named_in
@@ -70,6 +71,9 @@ def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
             raise ddl.rejected(message)
         parameters["discovery_interval_ms"] = interval_ms
     properties = {name: options.pop(name) for name in list(options) if name.startswith("properties.")}
+    for name, why in unknown_options(name.removeprefix("properties.") for name in properties).items():
+        del properties[f"properties.{name}"]
+        warnings.append(f"{ddl.name}: properties: {why}. It is left out, as Kafka's client does.")
     if properties:
         parameters["properties"] = [
             {"name": name.removeprefix("properties."), "value": value} for name, value in properties.items()

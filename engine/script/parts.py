@@ -40,6 +40,7 @@ class Insert:
     """An INSERT INTO, or a SELECT whose result is shown (target None).
 
     time: the event time that the table computes, if the query gives it as its last column, which is not written.
+    is_batch: in batch mode, where a sink receives the result alone, and none of the changes on the way to it.
     """
 
     target: str | None
@@ -47,6 +48,7 @@ class Insert:
     query: Expr
     statement: Statement
     time: str = ""
+    is_batch: bool = False
 
 
 @dataclass
@@ -55,7 +57,7 @@ class Parts:
 
     dropped: names that may be created again. statements: all of them, to find the one of a place. failures: those that
     could not be read. clock_ms: what the recorded clock tells. is_clock_read: whether PROCTIME() in a query has a
-    value. explained: the queries of EXPLAIN.
+    value. explained: the queries of EXPLAIN. is_batch: whether SET has chosen batch mode.
     """
 
     tables: dict[str, TableDdl] = field(default_factory=dict)
@@ -73,6 +75,7 @@ class Parts:
     failures: list[Failure] = field(default_factory=list)
     clock_ms: int = START_MS
     is_clock_read: bool = False
+    is_batch: bool = False
     explained: list[Insert] = field(default_factory=list)
 
     def reading(self, statement: Statement) -> AbstractContextManager[None]:

@@ -63,6 +63,7 @@ _OF_CONFLUENT: Final = {
     "sql.state-ttl": "table.exec.state.ttl",
     "sql.tables.scan.idle-timeout": "table.exec.source.idle-timeout",
 }
+_MODE: Final = "execution.runtime-mode"
 _SET: Final = re.compile(
     r"SET\s+(?:'([^']+)'|([\w.-]+))\s*=\s*(?:'((?:[^']|'')*)'|(.+?))\s*$", re.DOTALL | re.IGNORECASE
 )
@@ -116,7 +117,7 @@ def _show(parts: Parts) -> None:
     for name in shown:
         statement = parts.views[name] if name in parts.views else parts.tables[name].statement
         query = exp.select("*").from_(exp.to_table(quote(name), dialect=Flink))
-        parts.inserts.append(Insert(None, (), query, statement))
+        parts.inserts.append(Insert(None, (), query, statement, is_batch=parts.is_batch))
 
 
 def _without_hints(statement: Statement, parts: Parts) -> Statement:
@@ -204,7 +205,9 @@ def _statement(statement: Statement, parts: Parts) -> None:
     elif word in ("ALTER", "DROP") and altered(statement, parts):
         pass
     elif word in _QUERY:
-        parts.inserts.append(Insert(None, (), parsed(statement.tokens, statement.text), statement))
+        parts.inserts.append(
+            Insert(None, (), parsed(statement.tokens, statement.text), statement, is_batch=parts.is_batch)
+        )
     elif word == "SET":
         _set(statement, parts)
     elif word == "EXPLAIN" and (asked := explained(statement)) is not None:
@@ -301,7 +304,7 @@ def _insert(statement: Statement, parts: Parts) -> None:
         try:
             inserted = _rows_of(target, columns, query, statement, parts)
         except NoConstant:
-            parts.inserts.append(Insert(target, columns, computed_rows(query), statement))
+            parts.inserts.append(Insert(target, columns, computed_rows(query), statement, is_batch=parts.is_batch))
             return
         except SqlRejected:
             # A table whose rows are refused still has no other rows than those of the script.
@@ -309,7 +312,7 @@ def _insert(statement: Statement, parts: Parts) -> None:
             raise
         parts.rows.setdefault(target, []).extend(inserted)
     else:
-        parts.inserts.append(Insert(target, columns, query, statement))
+        parts.inserts.append(Insert(target, columns, query, statement, is_batch=parts.is_batch))
 
 
 def _rows_of(
@@ -358,7 +361,9 @@ def _set(statement: Statement, parts: Parts) -> None:
     if name == OPTION:
         parts.clock_ms = clock_ms(value)
         return
-    if (name, value.lower()) == ("execution.runtime-mode", "batch"):
+    if name == _MODE:
+        parts.is_batch = value.lower() == "batch"
+    if name == _MODE and parts.is_batch:
         parts.warnings.append(f"{at} everything is a stream here: the rows that are left are those of the batch.")
         return
     if name.startswith("sql-client.") or name in _OF_THE_CLIENT:

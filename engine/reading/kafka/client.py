@@ -9,19 +9,19 @@ Offsets are never committed to a consumer group: the store holds the offsets of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
-from engine.errors import OutOfReach, PipelineError, SourceError
+from engine.errors import OutOfReach, PipelineError, SourceError, shortened, unknown_name
 from engine.reading.apart import Foreign
 from engine.reading.apart.talking import Apart
 from engine.reading.files.named_folders import ENVIRONMENT, may_be_read
 from engine.reading.files.web import may_be_asked
 from engine.reading.files.web_hosts import is_served
 from engine.reading.kafka.brokers import check_brokers
-from engine.reading.kafka.client_options import check_settings
+from engine.reading.kafka.client_options import OPTIONS, check_settings
 from engine.reading.kafka.consumer import Consumer
 from engine.reading.servers.secrets import WORDS, NotSet, is_named, is_secret, resolved
 
@@ -81,6 +81,14 @@ _WITHOUT_EFFECT: Final = frozenset(
         "partition.assignment.strategy",
     ]
 )
+
+
+def unknown_options(properties: Iterable[str]) -> dict[str, str]:
+    """The options that no client has, which Java's passes over; each with a sentence that names similar ones."""
+    names = {one: _RENAMED.get(one, one) for one in properties if one not in _WITHOUT_EFFECT | _RUNS_CODE | {_JAAS}}
+    return {
+        one: unknown_name("option", shortened(one, 60), OPTIONS) for one, name in names.items() if name not in OPTIONS
+    }
 
 
 def check_options(properties: Mapping[str, str], node: str) -> None:

@@ -13,7 +13,7 @@ from engine.expressions.flink_sql import flink
 from engine.model.pipeline import Pipeline
 from engine.planner import plan
 from engine.sql.rejected import SqlRejected
-from tests.engine.script.scripts import content, read, written
+from tests.engine.script.scripts import content, read, refusals, written
 
 ORDERS = """
     CREATE TABLE orders (
@@ -55,6 +55,8 @@ TABLE = """
     SELECT name, COUNT(*) AS n FROM users GROUP BY name;
 """
 OF_MYSQL = TABLE.replace("postgresql://db:5433", "mysql://[::1]:3306").replace("sales.users", "odd.name")
+
+_LIBRARY = "'properties.plugin.library.paths' = 'x', "
 
 AVRO = """
     CREATE TABLE orders (id BIGINT NOT NULL, note STRING, at TIMESTAMP(6)) WITH (
@@ -142,6 +144,19 @@ def test_options_are_the_parameters_of_the_source(spark: SparkSession) -> None:
     grouped = plain.replace("localhost:9092',", "localhost:9092', 'properties.group.id' = 'g',")
     # As in Flink, a table without a start begins at the offsets that its group has committed.
     assert parameters(grouped, spark)["start"] == "group-offsets"
+
+
+def test_properties_that_no_client_has_are_left_out_with_a_note(spark: SparkSession) -> None:
+    own = "'properties.fetch.min.byte' = '1', 'properties.flink.x' = '2', 'properties.fetch.min.bytes' = '3', "
+    script = read(ORDERS.replace("'value.format'", own + "'value.format'"), spark)
+    kept = [each["name"] for each in script.pipeline.node("orders").parameters["properties"]]
+    assert kept == ["group.id", "sasl.password", "fetch.min.bytes"]
+    notes = [note for note in script.warnings if "It is left out, as Kafka's client does." in note]
+    assert [note.partition(". ")[0] for note in notes] == [
+        f"orders: properties: unknown option {name!r}" for name in ("fetch.min.byte", "flink.x")
+    ]
+    # What would run code is no slip.
+    assert "would load a library" in refusals(ORDERS.replace("'value.format'", f"{_LIBRARY}'value.format'"), spark)
 
 
 @pytest.mark.parametrize(

@@ -406,6 +406,25 @@ def test_options_around_flink_have_no_effect_and_slips_are_errors(spark: SparkSe
     assert "Did you mean table.exec.state.ttl?" in refusals("SET 'table.exec.sate.ttl' = '1 h'; SELECT 1 AS c;", spark)
 
 
+def test_in_batch_mode_a_sink_of_added_rows_takes_the_result_of_a_query_that_changes_rows(spark: SparkSession) -> None:
+    table = "CREATE TABLE t (k INT);\nINSERT INTO t VALUES (1), (1);\n"
+    sink = "CREATE TABLE o (k INT, n BIGINT) WITH ('connector' = 'filesystem', 'path' = 'o', 'format' = 'parquet');\n"
+    query = "INSERT INTO o SELECT k, COUNT(*) FROM t GROUP BY k;"
+    batch, stream = (f"SET 'execution.runtime-mode' = '{mode}';\n" for mode in ("batch", "streaming"))
+    assert read(batch + table + sink + query, spark).pipeline.node("o").parameters == {"mode": "changelog"}
+    assert "o takes new rows only" in refusals(batch + stream + table + sink + query, spark)
+    of_rows = read(f"{batch}{table}{sink}INSERT INTO o SELECT k, 1 FROM t;", spark).pipeline.node("o").parameters
+    assert (of_rows["mode"], of_rows["folder"]) == ("append", "o")
+
+
+def test_a_field_of_two_rows_is_ambiguous_without_its_row(spark: SparkSession) -> None:
+    table = "CREATE TABLE t (a ROW<f INT, b ROW<g INT>>, c ROW<f INT, b ROW<g INT>>);\n"
+    table += "INSERT INTO t VALUES (ROW(1, ROW(2)), ROW(3, ROW(4)));"
+    for name, ways in (("f", "a.f or c.f"), ("g", "a.b.g or c.b.g"), ("t.g", "a.b.g or c.b.g")):
+        sentence = f"the column {name[-1]!r} is ambiguous. Write {ways}."
+        assert sentence in refusals(f"{table}\nSELECT {name} FROM t;", spark)
+
+
 def test_an_insert_into_a_partition_fills_its_columns(spark: SparkSession) -> None:
     table = "CREATE TABLE t (d STRING, k INT, v INT);\nINSERT INTO t PARTITION (d = 'x', v = 2) VALUES (1), (7);\n"
     other = "CREATE TABLE u (d STRING, k INT) WITH ('connector' = 'kafka');\n"

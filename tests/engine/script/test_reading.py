@@ -289,10 +289,6 @@ REFUSED = [
         "t: the URL 'jdbc:db2://h/db' is not supported. Available: 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE' or "
         "'jdbc:postgresql://HOST:PORT/DATABASE' or 'jdbc:mysql://HOST:PORT/DATABASE'.",
     ),
-    (
-        "CREATE TABLE t (k INT) WITH ('connector' = 'filesystem', 'path' = 'none', 'format' = 'csv'); SELECT k FROM t",
-        "line 1, column 1: t: ",
-    ),
     (WORDS + ROWS + "INSERT INTO nowhere SELECT k FROM t", "line 3, column 1: INSERT INTO: unknown table 'nowhere'"),
     (WORDS + ROWS + "SELECT x FROM t", "line 3, column 8: unknown column 'x'. Available: k, v."),
     (WORDS + "INSERT INTO t VALUES ('a');", "t has 2 columns (k, v), but a row has 1 values."),

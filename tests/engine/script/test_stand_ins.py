@@ -94,7 +94,12 @@ def test_a_comment_that_holds_no_rows_is_told(spark: SparkSession) -> None:
     ("options", "why"),
     [
         ("'filesystem', 'path' = '/none/x.csv', 'format' = 'csv'", "there is no file /none/x.csv on this machine."),
+        (
+            "'filesystem', 'path' = './x.csv', 'format' = 'csv'",
+            f"there is no file ./x.csv in {Path().absolute()}: put it",
+        ),
         ("'filesystem', 'path' = 'http://h/x.csv', 'format' = 'csv'", "path: http://h/x.csv would be sent unencrypted"),
+        ("'filesystem', 'path' = 's3:///x', 'format' = 'parquet'", "s3:///x has no bucket: write s3://BUCKET/FOLDER."),
         ("'kafka', 'topic' = 't', 'properties.bootstrap.servers' = '...', 'format' = 'json'", "servers: '...' is not"),
         ("'kafka', 'topic' = 't', 'format' = 'json'", "servers: there is no address of a broker."),
         (
