@@ -28,14 +28,17 @@ from engine.contract.columnar_kernel import (
     Columnar,
     ColumnarKernel,
     Entries,
+    InShortChunks,
     Layout,
     Lives,
     Longs,
     Met,
     Records,
+    ToldOnce,
     state_batch,
 )
 from engine.contract.frames import EXPIRES, GROUP, arrow_fields
+from engine.contract.state_in_words import Description, Names
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 
 
@@ -50,9 +53,9 @@ class KeepsBest(ColumnarKernel, Protocol):
 
 
 class ExpiringColumns:
-    """A kernel with at most one row of state per key, which it writes at every record unless it keeps the best one.
+    """A kernel whose rows of a key are one entry, which it writes at every record unless it keeps the best one.
 
-    State: the row, and when it expires, as `Expiring.expires_ms` has it.
+    State: the rows, and when they expire, as `Expiring.expires_ms` has it.
     """
 
     def __init__(self, layout: Layout, make: Callable[[Layout], ColumnarKernel], ttl_ms: int) -> None:
@@ -84,9 +87,12 @@ class ExpiringColumns:
         first_of_run = lives.numbers[runs.starts] if len(runs) else np.zeros(0, np.int64)
         goes_on = is_known & ~has_expired[runs.starts]
 
-        carried = state_batch(
-            self._kernel.state_schema, first_of_run[goes_on], taken(held.columns[1:], row_of_run[goes_on])
-        )
+        # The lives that the rows of the state go on in; -1 for none.
+        life_of_group = np.full(chunk.groups, -1, np.int64)
+        life_of_group[of_life[first_of_run[goes_on]]] = first_of_run[goes_on]
+        life_of_row = life_of_group[held.column(GROUP).to_numpy()]
+        rows = np.flatnonzero(life_of_row >= 0)
+        carried = state_batch(self._kernel.state_schema, life_of_row[rows], taken(held.columns[1:], rows))
         of_lives = replace(records, groups=lives.numbers if len(lives) else records.groups)
         keys = taken(chunk.keys, of_life)
         advanced = self._kernel.advance(Chunk(keys, len(lives), of_lives, carried, chunk.goes_on), timeline)
@@ -104,6 +110,16 @@ class ExpiringColumns:
         places = lives.starts[met]
         told = self._told(lives, has, last, had, Met(places, places * 0, places * 0 + 1, expires_before[places]))
         return replace(advanced, state=self._kept(chunk, runs, lives, of_life, last, advanced.state), lives=told)
+
+    @property
+    def most_rows(self) -> int | None:
+        """As many records as the kernel takes at once."""
+        return self._kernel.most_rows if isinstance(self._kernel, InShortChunks) else None
+
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """The state of a kernel that is the only telling of its rule."""
+        assert isinstance(self._kernel, ToldOnce)
+        return self._kernel.describe(state.drop_columns([EXPIRES]), names)
 
     def _told(self, lives: Runs, has: Flags, last: Longs, had: Longs, met: Met) -> Lives:
         """The one entry of each life, which is all that its key has. had: when that expires with which it begins."""

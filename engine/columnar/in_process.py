@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
+from engine.columnar.expiring import expired_of
 from engine.contract.columnar_kernel import (
     NEVER,
     Advanced,
@@ -22,7 +23,9 @@ from engine.contract.columnar_kernel import (
     ToldOnce,
     no_state,
 )
-from engine.contract.kernel import Emitted, End, Input, Key, Late, Output, Saved
+from engine.contract.expired import Expired
+from engine.contract.frames import EXPIRES
+from engine.contract.kernel import Emitted, End, Entries, Input, Key, Late, Now, Output, Saved
 from engine.contract.state_in_words import Description, Names
 from engine.model.position import ordinal
 from engine.model.row import Row
@@ -34,9 +37,15 @@ class ChunkLoop:
     """Feeds a columnar kernel, as `engine.contract.kernel.KeyLoop` feeds a plain one. Its state has no timers."""
 
     def __init__(
-        self, make: Callable[[Layout], ColumnarKernel], layout: Layout, timeline: Timeline, out: Output
+        self,
+        make: Callable[[Layout], ColumnarKernel],
+        layout: Layout,
+        timeline: Timeline,
+        out: Output,
+        now: Now | None = None,
     ) -> None:
         self.out = out
+        self._now = now
         self._kernel = make(layout)
         self._layout = layout
         self._whole = timeline
@@ -66,7 +75,7 @@ class ChunkLoop:
         inside = (line.seqs > self._until) & (line.seqs <= seq)
         part = Timeline(line.at(self._until), line.seqs[inside], line.marks[inside])
         records = [(0, record) for record in self._waiting]
-        chunk = chunk_of(self._layout, [self._key], records, [self._state], part)
+        chunk = chunk_of(self._layout, [self._key], records, [self._state], part, now=self._now)
         advanced = self._kernel.advance(chunk, part)
         self._state, self._waiting, self._until = advanced.state, [], seq
         for emitted in emitted_of(advanced):
@@ -76,6 +85,7 @@ class ChunkLoop:
             self.out.rows.append(emitted.row)
         self.out.lates += lates_of(advanced, chunk)
         self.out.fired += fired_of(advanced)
+        self.out.expired += expired_entries(advanced, chunk)
 
     def waits(self) -> tuple[int, ...]:
         """The watermarks in ms that the state waits for."""
@@ -87,6 +97,11 @@ class ChunkLoop:
         """The state, for users."""
         assert isinstance(self._kernel, ToldOnce)
         return self._kernel.describe(self._state, names)
+
+    def entries(self) -> Entries:
+        """What the state holds, if it expires: one entry."""
+        state = self._state
+        return ((0, state.column(EXPIRES)[0].as_py(), 1),) if EXPIRES in state.schema.names and state.num_rows else ()
 
     def end(self) -> Saved | None:
         """Process the rest of the epoch, and return the state to save."""
@@ -103,7 +118,7 @@ def chunk_of(
     timeline: Timeline,
     *,
     goes_on: bool = False,
-    now: Timeline | None = None,
+    now: Now | None = None,
 ) -> Chunk:
     """Some keys with their records, each with the place of its key. states: the state rows of each key.
 
@@ -126,7 +141,7 @@ def chunk_of(
         np.array([item.port for item in items], np.int8),
         values,
         timeline.before(seqs),
-        None if now is None else now.before(seqs + 1),
+        None if now is None else np.array([now(seq) for seq in seqs.tolist()], np.int64),
     )
     key_columns = tuple(pa.array([key[at] for key in keys], type_) for at, type_ in enumerate(layout.keys))
     return Chunk(key_columns, len(keys), given, _in_one_batch(states), goes_on)
@@ -174,6 +189,15 @@ def lates_of(advanced: Advanced, chunk: Chunk) -> list[Late]:
         strict=True,
     )
     return sorted((Late(*entry) for entry in entries), key=lambda late: (late.seq, late.step))
+
+
+def expired_entries(advanced: Advanced, chunk: Chunk) -> list[Expired]:
+    """What records have met that had expired."""
+    if advanced.lives is None:
+        return []
+    ports, columns = expired_of(advanced.lives, chunk.records)
+    rows = zip(ports.tolist(), *(column.to_pylist() for column in columns), strict=True)
+    return [Expired(*row) for row in rows]
 
 
 def fired_of(advanced: Advanced) -> list[tuple[int, int, int]]:

@@ -188,21 +188,8 @@ class Output:
         is_dropped: False if another window accepts it. used: what it changes here nevertheless: it is not dropped then.
         """
         start, end = window if window else (None, None)
-        self.lates.append(
-            Late(
-                self.port,
-                self.seq,
-                self.step,
-                event_time_ms,
-                start,
-                end,
-                self.watermark_ms,
-                lateness_ms,
-                reason,
-                is_dropped and not used,
-                used,
-            )
-        )
+        at = self.port, self.seq, self.step, event_time_ms, start, end, self.watermark_ms
+        self.lates.append(Late(*at, lateness_ms, reason, is_dropped and not used, used))
 
     def window_fired(self, start_ms: int, end_ms: int) -> None:
         """Record that the window [start, end) fired now, for the timeline."""
@@ -286,6 +273,9 @@ class Loop(Protocol):
     def waits(self) -> tuple[int, ...]:
         """The watermarks in ms that the key waits for."""
 
+    def entries(self) -> Entries:
+        """What the state of the key holds, if it expires."""
+
     def end(self) -> Saved | None:
         """Fire all that is due in this epoch, and return the state to save."""
 
@@ -351,6 +341,10 @@ class KeyLoop:
     def waits(self) -> tuple[int, ...]:
         """The times in ms of the key's timers."""
         return tuple(sorted({time_ms for time_ms, *_ in self.out._left()}))
+
+    def entries(self) -> Entries:
+        """What the state of the key holds."""
+        return self.kernel.entries()
 
     def end(self) -> Saved | None:
         """Fire all timers that are due in this epoch, and return the state to save."""

@@ -119,7 +119,7 @@ def loop_of(node: NodePlan, step: Keyed, timeline: Timeline, now: Now | None = N
     if step.kernel is not None:
         return plain_loop(step.kernel, timeline, rank=node.rank, ports=len(step.inputs), now=now)
     assert step.columnar.make is not None
-    return ChunkLoop(step.columnar.make, _layout(node, step), timeline, Output(timeline, node.rank))
+    return ChunkLoop(step.columnar.make, _layout(node, step), timeline, Output(timeline, node.rank), now)
 
 
 def run_keys(

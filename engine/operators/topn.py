@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
-from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import NO_KEYS, Derived, Keys, Monotonicity, constant
 from engine.contract.expiry import RECORD_BY_RECORD, Expiry
 from engine.contract.frames import RANK
@@ -33,7 +32,7 @@ from engine.model.schema import Schema
 from engine.model.types import BIGINT, INT, SMALLINT, quote
 from engine.ranking.batch import Ranked, best, ever_there, standing_since
 from engine.ranking.flink_sql import limit_sql, numbered_sql
-from engine.ranking.kernels import tied_kernel, topn_kernel
+from engine.ranking.kernels import keeps_plain, tied_columns, topn_columns, topn_kernel
 from engine.ranking.key_order import bit_set_bucket
 from engine.ranking.meaning import of_ranking
 from engine.ranking.parameters import (
@@ -47,12 +46,9 @@ from engine.ranking.parameters import (
     sort_columns,
 )
 from engine.ranking.ranks import Ranks
-from engine.ranking.row_number import RowNumberTopN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_REPLACED: Final = Columnar(None, "record by record: rows of its input are replaced by better ones")
 
 
 class Ranking(Enum):
@@ -213,18 +209,17 @@ class TopN(OwnTtl):
         given = (KeyedInput(tuple(map(quote, self.partition_by)), tuple(map(quote, schema.names))),)
         insert_only = input_.mode.is_insert_only
         (ttl_ms,) = self.state_ttls_ms(context.options)
+        row_key = self._fast_row_key(input_)
+        by_key = None if row_key is None else tuple(map(schema.index, row_key))
         if self._has_ties:
             dense = self.ranking is Ranking.DENSE_RANK
-            kernel = partial(tied_kernel, ranks, order, dense=dense, insert_only=insert_only, ttl_ms=ttl_ms)
-            return Keyed(given, kernel)
-        row_key = self._fast_row_key(input_)
-        by_key = None if row_key is None else tuple(schema.index(name) for name in row_key)
-        if ttl_ms or row_key is not None:
+            columnar = tied_columns(ranks, order, dense=dense, insert_only=insert_only, ttl_ms=ttl_ms)
+            return Keyed(given, None, columnar=columnar, layout=6)
+        if keeps_plain(ranks, insert_only, by_key, ttl_ms):
             kernel = partial(topn_kernel, ranks, order, insert_only, by_key, ttl_ms)
-            return Keyed(given, kernel, columnar=RECORD_BY_RECORD if ttl_ms else _REPLACED)
-        rows = "the best rows of an insert-only input" if insert_only else "all rows of many partitions at once"
-        columnar = Columnar(partial(RowNumberTopN, ranks, order, insert_only=insert_only), f"columnar: {rows}")
-        return Keyed(given, None, columnar=columnar, layout=5 if insert_only else 3)
+            return Keyed(given, kernel, columnar=RECORD_BY_RECORD)
+        columnar = topn_columns(ranks, order, insert_only, by_key, ttl_ms)
+        return Keyed(given, None, columnar=columnar, layout=5 if insert_only else 3 if by_key is None else 6)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """ROW_NUMBER(), RANK() or DENSE_RANK() in a sub-query, the range above it."""

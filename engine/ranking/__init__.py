@@ -1,1 +1,1 @@
-"""Ranking: sort keys, rows kept in order, the kernels of Top N, plain and columnar, the batch answer."""
+"""Ranking: sort keys, the rules of Top N and the kernels that run them, the batch answer."""

@@ -12,22 +12,12 @@ ranks that change are visited.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-
-
-class Changed(NamedTuple):
-    """Output records in order: the row number of the record that caused each, its kind, the emitted row, its rank."""
-
-    causes: list[int]
-    kinds: list[int]
-    rows: list[int]
-    ranks: list[int]
+from engine.ranking.changes import Changed, count, follow, number_up_to, place_of, put
 
 
 @rule
@@ -60,7 +50,7 @@ def changed_ranks(
         there = 0
         while next_kept < kept and groups[next_kept] == group:
             tree[places[next_kept]] = 1
-            _follow(firsts, lasts, following, same[next_kept], next_kept)
+            follow(firsts, lasts, following, same[next_kept], next_kept)
             is_there[next_kept] = 1
             next_kept += 1
             there += 1
@@ -70,55 +60,55 @@ def changed_ranks(
                 tree[above] += tree[place]
         while record < total and groups[record] == group:
             if places[record]:
-                _follow(firsts, lasts, following, same[record], record)
+                follow(firsts, lasts, following, same[record], record)
                 is_there[record] = 1
                 there += 1
-                _count(tree, places[record], 1)
-                rank = _rank(tree, places[record])
+                count(tree, places[record], 1)
+                rank = number_up_to(tree, places[record])
                 if rank <= end and is_numbered:
                     rank = max(rank, start)
                     if rank <= there:
-                        current = in_order[base + _place(tree, rank) - 1]
+                        current = in_order[base + place_of(tree, rank) - 1]
                         while rank <= end:
                             if rank == there:
-                                _put(out, record, INSERT, current, rank)
+                                put(out, record, INSERT, current, rank)
                                 break
-                            behind = in_order[base + _place(tree, rank + 1) - 1]
+                            behind = in_order[base + place_of(tree, rank + 1) - 1]
                             if update_before:
-                                _put(out, record, UPDATE_BEFORE, behind, rank)
-                            _put(out, record, UPDATE_AFTER, current, rank)
+                                put(out, record, UPDATE_BEFORE, behind, rank)
+                            put(out, record, UPDATE_AFTER, current, rank)
                             current = behind
                             rank += 1
                 elif rank <= end:
                     if there > end:
-                        _put(out, record, DELETE, in_order[base + _place(tree, end + 1) - 1], end)
-                    _put(out, record, INSERT, record, rank)
+                        put(out, record, DELETE, in_order[base + place_of(tree, end + 1) - 1], end)
+                    put(out, record, INSERT, record, rank)
             elif firsts[same[record]] >= 0:
                 gone = firsts[same[record]]
                 firsts[same[record]] = following[gone]
                 is_there[gone] = 0
                 there -= 1
-                rank = _rank(tree, places[gone])
-                _count(tree, places[gone], -1)
+                rank = number_up_to(tree, places[gone])
+                count(tree, places[gone], -1)
                 if rank <= end and is_numbered:
                     if rank < start:
                         # The row that was at the first rank is at the one before now.
                         rank = start
-                        gone = in_order[base + _place(tree, rank - 1) - 1] if rank - 1 <= there else -1
+                        gone = in_order[base + place_of(tree, rank - 1) - 1] if rank - 1 <= there else -1
                     while gone >= 0 and rank <= end:
                         if rank > there:
-                            _put(out, record, DELETE, gone, rank)
+                            put(out, record, DELETE, gone, rank)
                             break
-                        behind = in_order[base + _place(tree, rank) - 1]
+                        behind = in_order[base + place_of(tree, rank) - 1]
                         if update_before:
-                            _put(out, record, UPDATE_BEFORE, gone, rank)
-                        _put(out, record, UPDATE_AFTER, behind, rank)
+                            put(out, record, UPDATE_BEFORE, gone, rank)
+                        put(out, record, UPDATE_AFTER, behind, rank)
                         gone = behind
                         rank += 1
                 elif rank <= end:
-                    _put(out, record, DELETE, gone, rank)
+                    put(out, record, DELETE, gone, rank)
                     if there >= end:
-                        _put(out, record, INSERT, in_order[base + _place(tree, end) - 1], end)
+                        put(out, record, INSERT, in_order[base + place_of(tree, end) - 1], end)
             record += 1
         base += size
     return (
@@ -128,48 +118,3 @@ def changed_ranks(
         np.array(out.ranks, np.int64),
         np.array(is_there, np.int64),
     )
-
-
-def _put(out: Changed, cause: int, kind: int, row: int, rank: int) -> None:
-    out.causes.append(cause)
-    out.kinds.append(kind)
-    out.rows.append(row)
-    out.ranks.append(rank)
-
-
-def _follow(firsts: list[int], lasts: list[int], following: list[int], same: int, row: int) -> None:
-    """A row comes after those that equal it. firsts, lasts: of equal rows, those that were there first and last."""
-    if firsts[same] < 0:
-        firsts[same] = row
-    else:
-        following[lasts[same]] = row
-    lasts[same] = row
-
-
-def _count(tree: list[int], place: int, by: int) -> None:
-    """Count a row at its place."""
-    while place < len(tree):
-        tree[place] += by
-        place += place & -place
-
-
-def _rank(tree: list[int], place: int) -> int:
-    """The number of rows up to a place."""
-    rank = 0
-    while place:
-        rank += tree[place]
-        place &= place - 1
-    return rank
-
-
-def _place(tree: list[int], rank: int) -> int:
-    """The place of the row with a rank, which is there."""
-    step, place = 1, 0
-    while 2 * step < len(tree):
-        step *= 2
-    while step:
-        if place + step < len(tree) and tree[place + step] < rank:
-            place += step
-            rank -= tree[place]
-        step //= 2
-    return place + 1

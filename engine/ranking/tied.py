@@ -1,88 +1,79 @@
-"""RANK and DENSE_RANK: rows with equal sort keys share a rank. Flink rejects both in streaming; this is our own.
+"""RANK and DENSE_RANK: rows with equal sort keys share a rank. `engine.ranking.tied_ranks` tells the rule.
 
-Input: any, with -U. Output: first the rows that leave the range (-D), then those whose rank changes (-U/+U), then
-those that enter (+I). Without the number, only rows that cross an end of the range are emitted.
-State: the rows up to the last rank for an insert-only input, else all rows per partition. A retraction of an
-unknown row is ignored.
+Flink rejects both in streaming; this is our own.
+Input: any, with -U. Output: -D for rows that leave the range, -U/+U for those whose rank changes, +I for those that
+enter; without the number, only rows that cross an end of the range.
+State: the rows up to the last rank for an insert-only input, else all rows per partition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
-from engine.contract.kernel import Key, Output
-from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+import numpy as np
+
+from engine.columnar.rules import Rule, rule_of
+from engine.columnar.runs import Runs, runs_of
+from engine.contract.columnar_kernel import Layout, Longs
 from engine.model.row import Row
-from engine.ranking.ranks import Ranks, TopNKernel
-from engine.ranking.sort_keys import SortColumn, SortKey
-from engine.ranking.tied_rows import TiedRows
+from engine.ranking.columns import Changes, Result, Rows, TopNColumns, in_order, numbers_of_equals
+from engine.ranking.ranks import Ranks
+from engine.ranking.sort_keys import SortColumn, sort_key_of
+from engine.ranking.tied_ranks import tied_ranks
 
 
-class TiedTopN(TopNKernel):
-    """The rows of the partition in groups of equal sort keys."""
+class TiedTopN(TopNColumns):
+    """The rows of many partitions, in classes of equal sort keys."""
 
-    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], *, dense: bool, insert_only: bool) -> None:
-        super().__init__(ranks, order)
+    rule: ClassVar[Rule] = rule_of(tied_ranks)
+
+    def __init__(
+        self, ranks: Ranks, order: Sequence[SortColumn], layout: Layout, *, dense: bool, insert_only: bool
+    ) -> None:
+        super().__init__(ranks, order, layout, is_numbered=ranks.with_rank and ranks.start != ranks.end)
         self.dense = dense
         self.insert_only = insert_only
-        self.rows = TiedRows(dense=dense)
 
-    def start(self, key: Key, state: Any | None) -> None:
-        """Restore the rows of this partition."""
-        rows = self.rows_of(state)
-        self.rows = TiedRows.of(((self.sort_key(row), row) for row in rows), dense=self.dense)
+    def change(self, rows: Rows) -> Result:
+        """Add the records' rows to those with an equal sort key, or remove the first row that equals each."""
+        groups, size = rows.groups, len(rows.groups)
+        order, keys = in_order(rows, self.order, np.arange(size))
+        runs = Runs.of(keys)
+        of_runs = groups[order][runs.starts]
+        classes = np.zeros(size, np.int64)
+        classes[order] = runs.spread(Runs.of(of_runs).ordinals) + 1
+        *changes, is_there = tied_ranks(
+            groups,
+            rows.kept,
+            classes,
+            np.bincount(of_runs, minlength=len(rows.ends)),
+            np.arange(size) if self.insert_only else numbers_of_equals(groups, rows.columns),
+            rows.adds.astype(np.int64),
+            rows.ends,
+            self.range.start,
+            int(self.dense),
+            int(self.is_numbered),
+            int(self.range.update_before),
+        )
+        left = order[is_there[order] > 0]
+        if self.insert_only:
+            # What is past the end never returns.
+            left = left[self._ranks(groups[left], classes[left]) <= rows.ends[groups[left]]]
+        return Result(Changes(*changes), left)
 
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Add a row to those with an equal sort key, or remove the first row that equals it."""
-        self.read_end(row)
-        key = self.sort_key(row)
-        if kind in (INSERT, UPDATE_AFTER):
-            change = self.rows.add(key, row)
-            if change.rank <= self.end and change.shift:
-                self._shift(key, 1, out)
-            self.put(INSERT, row, change.rank, out)
-            if self.insert_only:
-                self.rows.cut(self.end)
-            return
-        gone = self.rows.remove(row)
-        if gone is None:
-            return
-        self.put(DELETE, gone.row, gone.rank, out)
-        if gone.rank <= self.end and gone.shift:
-            self._shift(key, -1, out)
-
-    def ranked(self) -> Iterable[tuple[int, Row]]:
+    def ranked(self, rows: Sequence[Row]) -> Iterator[tuple[int, Row]]:
         """The rows; those with equal sort keys have one rank."""
-        return self.rows.ranked()
+        sort_key, rank, before = sort_key_of(self.order), 0, None
+        for number, row in enumerate(rows, start=1):
+            key = sort_key(row)
+            if key != before:
+                rank, before = rank + 1 if self.dense else number, key
+            yield rank, row
 
-    def finish(self) -> Any | None:
-        """The rows in order."""
-        return self.state_of(list(self.rows))
-
-    def _shift(self, key: SortKey, by: int, out: Output) -> None:
-        """Emit the rank changes of all rows after this key, by `by`."""
-        start, end = self.ranks.start, self.end
-        if by > 0:
-            left, entered = self.rows.at(end + 1, key), self.rows.at(start, key) if start > 1 else ()
-            self._put_all(DELETE, left, end, out)
-        else:
-            left, entered = self.rows.at(start - 1, key) if start > 1 else (), self.rows.at(end, key)
-            self._put_all(DELETE, left, start, out)
-        if self.ranks.with_rank and start != end:
-            for rank, rows in self.rows.behind(key):
-                if rank > end:
-                    break
-                if rank >= start and start <= rank - by <= end:
-                    self._move(rows, rank - by, rank, out)
-        self._put_all(INSERT, entered, start if by > 0 else end, out)
-
-    def _move(self, rows: Iterable[Row], before: int, after: int, out: Output) -> None:
-        for row in rows:
-            if self.ranks.update_before:
-                self.put(UPDATE_BEFORE, row, before, out)
-            self.put(UPDATE_AFTER, row, after, out)
-
-    def _put_all(self, kind: int, rows: Iterable[Row], rank: int, out: Output) -> None:
-        for row in rows:
-            self.put(kind, row, rank, out)
+    def _ranks(self, groups: Longs, classes: Longs) -> Longs:
+        """The ranks of rows in order."""
+        ties = runs_of(groups, classes)
+        of_ties = Runs.of(groups[ties.starts]).ordinals if self.dense else Runs.of(groups).ordinals[ties.starts]
+        ranks: Longs = ties.spread(of_ties) + 1
+        return ranks

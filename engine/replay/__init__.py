@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from engine.contract.kernel import Emitted, Key, KeyLoop, Loop, Saved
+from engine.contract.kernel import Emitted, Key, Loop, Saved
 from engine.contract.state_in_words import Description, Label, Names, instant, state_table
 from engine.local.keyed import gather, key_order, loop_of, plain_loop, rows_in_instants
 from engine.local.values import Spark
@@ -77,7 +77,7 @@ class Replay:
         else:
             line = whole_timeline(marks, above, last_seq)
             self._clock = line = line if step.zone is None else step.zone.timeline(line)
-            self._loop = loop_of(node.plan, step, line)
+            self._loop = loop_of(node.plan, step, line, marks.time_at if any(node.ttls_ms) else None)
         self._out = self._loop.out
         self._key: Key | None = None
         self._labels: dict[int, tuple[Label, ...]] = {}
@@ -169,12 +169,12 @@ class Replay:
 
     def _goes(self) -> tuple[Going, ...]:
         ttls_ms, kinds, loop = self._node.ttls_ms, self._node.step.holds, self._loop
-        if not any(ttls_ms) or not isinstance(loop, KeyLoop):
+        if not any(ttls_ms):
             return ()
         by_kind = dict(enumerate(ttls_ms)) if len(ttls_ms) == len(kinds) else {}
         return tuple(
             Going(kinds[kind], number, expires_ms, by_kind.get(kind, ttls_ms[0]))
-            for kind, expires_ms, number in loop.kernel.entries()
+            for kind, expires_ms, number in loop.entries()
             if expires_ms != MAX_WATERMARK
         )
 

@@ -195,7 +195,7 @@ def _loop(case: Case, given: Given, timeline: Timeline) -> Loop:
     assert case.columnar is not None, "a case has a kernel"
     keys, values, output = types_of(case, given)
     layout = Layout(_arrow(keys), tuple(map(_arrow, values)), _arrow(output))
-    return ChunkLoop(case.columnar, layout, timeline, Output(timeline))
+    return ChunkLoop(case.columnar, layout, timeline, Output(timeline), given.clock.at)
 
 
 def _arrow(types: Sequence[str]) -> tuple[pa.DataType, ...]:

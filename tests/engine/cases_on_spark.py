@@ -20,6 +20,7 @@ import tests
 from engine.contract.columnar_kernel import Layout, OfKinds, TimedKernel
 from engine.contract.frames import (
     ENDS,
+    EXPIRES,
     KIND,
     PORT,
     SEQ,
@@ -116,7 +117,8 @@ class _CaseRun:
             timed = clock if isinstance(kernel, TimedKernel) else None
             # Counted and not looked at; no kernel tells more kinds of entries.
             points = Points((last,), tuple("abcd") if isinstance(kernel, OfKinds) else ("rows",))
-            return ColumnarTask(make, layout, gathered, states, timed, files, None, points)
+            recorded = self._recorded(last) if EXPIRES in kernel.state_schema.names else None
+            return ColumnarTask(make, layout, gathered, states, timed, files, recorded, points)
         assert self.case.kernel is not None
         is_bundled = self.case.bundle is not None
         recorded = self._recorded(last)

@@ -25,8 +25,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from engine.columnar.expiring import expired_of
-from engine.columnar.in_process import chunk_of, emitted_of, fired_of, lates_of
+from engine.columnar.in_process import chunk_of, emitted_of, expired_entries, fired_of, lates_of
 from engine.contract.columnar_kernel import BEFORE, STAYS, Advanced, Chunk, ColumnarKernel, Layout, OfKinds, no_state
 from engine.contract.expired import Expired
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Saved, run
@@ -162,7 +161,13 @@ def run_columnar(rules: Rules, given: Given) -> Result:
             nothing = no_state(kernel.state_schema)
             before = [states.pop(key, nothing) for key in chunk.keys]
             batch = chunk_of(
-                rules.layout, chunk.keys, chunk.records, before, timeline, goes_on=chunk.goes_on, now=given.now
+                rules.layout,
+                chunk.keys,
+                chunk.records,
+                before,
+                timeline,
+                goes_on=chunk.goes_on,
+                now=None if given.now is None else given.now.at,
             )
             advanced = kernel.advance(batch, timeline)
             _take_in(result, rules, batch, advanced)
@@ -218,10 +223,7 @@ def _take_in(result: Result, rules: Rules, chunk: Chunk, advanced: Advanced) -> 
     result.emitted += emitted_of(advanced)
     result.lates += lates_of(advanced, chunk)
     result.fired.update(fired_of(advanced))
-    if advanced.lives is not None:
-        ports, columns = expired_of(advanced.lives, chunk.records)
-        rows = zip(ports.tolist(), *(column.to_pylist() for column in columns), strict=True)
-        result.expired += [Expired(*row) for row in rows]
+    result.expired += expired_entries(advanced, chunk)
 
 
 def _count(result: Result, kernel: OfKinds, chunk: Chunk, advanced: Advanced) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.contract.columnar_kernel import Layout
-from engine.ranking.kernels import topn_kernel
+from engine.ranking.kernels import topn_columns, topn_kernel
 from engine.ranking.ranks import Ranks
 from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.sort_keys import Nulls, SortColumn
@@ -48,6 +48,9 @@ RANKS = st.builds(
 )
 
 
+MORE_THAN_1 = RANKS.filter(lambda ranks: not ranks.is_top_1)
+
+
 def rules(ranks: Ranks, order: list[SortColumn]) -> Rules:
     return Rules(
         lambda: topn_kernel(ranks, order, True, None),
@@ -56,7 +59,7 @@ def rules(ranks: Ranks, order: list[SortColumn]) -> Rules:
     )
 
 
-@given(inputs(keys=KEYS, rows=ROWS), RANKS, ORDERS)
+@given(inputs(keys=KEYS, rows=ROWS), MORE_THAN_1, ORDERS)
 def test_the_best_rows_in_any_order(given_: Given, ranks: Ranks, order: list[SortColumn]) -> None:
     check_equal(rules(ranks, order), given_)
 
@@ -67,7 +70,7 @@ def test_the_best_rows_in_any_order(given_: Given, ranks: Ranks, order: list[Sor
         rows=st.tuples(st.integers(-40, 40), *(strategy for _, strategy in VALUES[1:])),
         max_size=120,
     ),
-    RANKS,
+    MORE_THAN_1,
     st.booleans(),
 )
 def test_many_rows_of_few_keys(given_: Given, ranks: Ranks, descending: bool) -> None:
@@ -79,12 +82,17 @@ def test_each_partition_with_a_last_rank_of_its_own(given_: Given, with_rank: bo
     check_equal(rules(Ranks(1, None, 0, with_rank, update_before), [SortColumn(7)]), given_)
 
 
-@given(inputs(keys=st.just(()), rows=ROWS), RANKS, ORDERS)
+@given(inputs(keys=st.just(()), rows=ROWS), MORE_THAN_1, ORDERS)
 def test_one_ranking_of_all_rows(given_: Given, ranks: Ranks, order: list[SortColumn]) -> None:
     with_key = rules(ranks, order)
     check_equal(replace(with_key, layout=replace(with_key.layout, keys=())), given_)
 
 
-@given(inputs(keys=KEYS, rows=ROWS), RANKS, ORDERS)
-def test_only_the_best_rows_are_kept(given_: Given, ranks: Ranks, order: list[SortColumn]) -> None:
-    check_cuts(rules(ranks, order), given_)
+@given(inputs(keys=KEYS, rows=ROWS, has_clock=True), RANKS, ORDERS, st.booleans())
+def test_only_the_best_rows_are_kept(given_: Given, ranks: Ranks, order: list[SortColumn], expires: bool) -> None:
+    kept = rules(ranks, order)
+    if expires and ranks.is_top_1:
+        made = topn_columns(ranks, order, True, None, 4).make
+        assert made is not None
+        kept = replace(kept, columnar=made)
+    check_cuts(kept, given_)

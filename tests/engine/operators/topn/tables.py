@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from engine.contract.columnar_kernel import ColumnarKernel, Layout
 from engine.contract.kernel import Kernel
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
-from engine.ranking.kernels import topn_kernel
+from engine.ranking.kernels import topn_columns, topn_kernel
 from engine.ranking.ranks import Ranks
-from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.sort_keys import Nulls, SortColumn
 from tests.engine.cases import Case, parse
 
@@ -35,18 +33,29 @@ def kernel(
     update_before: bool,
     row_key: Sequence[str] | None,
     append: bool,
-    ttl_ms: int = 0,
+    ttl_ms: int,
 ) -> Callable[[], Kernel]:
-    """The plain kernel that the planner would choose. row_key: the upsert key of UpdateFast."""
+    """The plain kernel that the planner would choose with a TTL. row_key: the upsert key of UpdateFast."""
     places = None if row_key is None else tuple(names.index(name) for name in row_key)
     made = ranks_of(names, ranks, update_before)
     return lambda: topn_kernel(made, sort_columns(order, names), append, places, ttl_ms)
 
 
-def columns(names: Sequence[str], order: str, ranks: Range, update_before: bool, *, append: bool = False) -> Make:
-    """The kernel of Retract or AppendFast without a TTL."""
-    made = ranks_of(names, ranks, update_before)
-    return partial(RowNumberTopN, made, sort_columns(order, names), insert_only=append)
+def columns(
+    names: Sequence[str],
+    order: str,
+    ranks: Range,
+    update_before: bool,
+    row_key: Sequence[str] | None = None,
+    *,
+    append: bool = False,
+    ttl_ms: int = 0,
+) -> Make:
+    """The kernel that the planner would choose without a TTL, or for a Top 1."""
+    places = None if row_key is None else tuple(names.index(name) for name in row_key)
+    made = topn_columns(ranks_of(names, ranks, update_before), sort_columns(order, names), append, places, ttl_ms).make
+    assert made is not None
+    return made
 
 
 def ranks_of(names: Sequence[str], ranks: Range, update_before: bool) -> Ranks:
@@ -73,10 +82,10 @@ def ranked(
     """A case of Top N. append: AppendFast; row_key: UpdateFast; neither: Retract."""
     names, columnar = columns_of(given), None
     made: Callable[[], Kernel] | None = None
-    if row_key is not None or ttl_ms:
+    if ttl_ms and ranks[:2] != (1, 1):
         made = kernel(names, order, ranks, update_before, row_key, append, ttl_ms)
     else:
-        columnar = columns(names, order, ranks, update_before, append=append)
+        columnar = columns(names, order, ranks, update_before, row_key, append=append, ttl_ms=ttl_ms)
     return Case(
         title, given, expect, made, key, columnar=columnar, mode=mode_of(update_before), leaves_state=leaves_state
     )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from engine.contract.columnar_kernel import Layout
 from engine.contract.derived import Derived, Monotonicity, constant
 from engine.contract.operator import InputPlan, StepContext
 from engine.contract.step import Keyed
@@ -17,10 +18,8 @@ from engine.model.type_texts import spark_type
 from engine.model.types import BIGINT, STRING, TIMESTAMP
 from engine.operators.topn import TopN
 from engine.ranking.key_order import bit_set_bucket
-from engine.ranking.ranks import TopNKernel
+from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.tied import TiedTopN
-from engine.ranking.top_1 import FastTop1
-from engine.ranking.updatable import UpdatableTopN
 from tests.engine.planning import NoAnalyzer
 
 SCHEMA = Schema(
@@ -37,8 +36,9 @@ GROWS = {"g": Monotonicity.CONSTANT, "w": Monotonicity.CONSTANT, "c": Monotonici
 COUNTS = Derived(SCHEMA, INSERT_UPDATE, KEY, GROWS)
 SUMS = Derived(SCHEMA, INSERT_UPDATE, KEY, {"g": Monotonicity.CONSTANT, "w": Monotonicity.CONSTANT})
 DELETES = Derived(SCHEMA, ALL_CHANGES, KEY)
-RETRACT = "columnar: all rows of many partitions at once"
-APPENDED = "columnar: the best rows of an insert-only input"
+RETRACT = "columnar: all rows of many partitions at once, compiled if there are many records"
+APPENDED = "columnar: the best rows of an insert-only input, compiled if there are many records"
+REPLACED = "columnar: the best rows of an input whose rows get better, compiled if there are many records"
 
 
 def top(n: int = 3, **more: Any) -> TopN:
@@ -49,13 +49,10 @@ def derive(operator: TopN, given: Derived = APPEND) -> Derived:
     return operator.derive("best", (given,), NoAnalyzer())
 
 
-def planned(operator: TopN, given: Derived, update: UpdateKind) -> tuple[str, TopNKernel]:
-    """The strategy's name and the kernel for an input with this update kind."""
-    step, strategy = stepped(operator, given, update)
-    assert step.kernel is not None
-    kernel = step.kernel()
-    assert isinstance(kernel, TopNKernel)
-    return strategy, kernel
+def kernel_of(step: Keyed) -> Any:
+    assert step.kernel is None
+    assert step.columnar.make is not None
+    return step.columnar.make(Layout((), ((),), ()))
 
 
 def stepped(operator: TopN, given: Derived, update: UpdateKind) -> tuple[Keyed, str]:
@@ -98,11 +95,10 @@ def test_rows_that_only_get_better_give_update_fast_which_asks_for_no_update_bef
     fast, retract = top().offers("best", (COUNTS,), UpdateKind.BEFORE_AND_AFTER)
     assert fast.needs == (UpdateKind.ONLY_UPDATE_AFTER,)
     assert retract.needs == (UpdateKind.BEFORE_AND_AFTER,)
-    name, kernel = planned(top(), COUNTS, UpdateKind.ONLY_UPDATE_AFTER)
+    step, name = stepped(top(), COUNTS, UpdateKind.ONLY_UPDATE_AFTER)
     assert name == "UpdateFast[g, w]"
-    assert isinstance(kernel, UpdatableTopN)
-    assert kernel.row_key == (0, 1)
-    assert isinstance(planned(top(1), COUNTS, UpdateKind.ONLY_UPDATE_AFTER)[1], FastTop1)
+    assert kernel_of(step).row_key == (0, 1)
+    assert isinstance(kernel_of(stepped(top(1), COUNTS, UpdateKind.ONLY_UPDATE_AFTER)[0]), RowNumberTopN)
 
 
 def test_an_input_that_writes_update_before_for_somebody_else_gives_retract() -> None:
@@ -132,7 +128,7 @@ def test_ranks_of_an_insert_only_input_only_get_better_so_a_second_top_n_is_fast
     keyed = Derived(SCHEMA, upsert_keys=KEY, monotonic=constant(SCHEMA.names))
     inner = derive(TopN(partition_by=("g", "w"), order_by=top().order_by, rank_end=2, with_rank=True), keyed)
     assert inner.monotonic["c"] is Monotonicity.INCREASING
-    assert planned(top(), inner, UpdateKind.ONLY_UPDATE_AFTER)[0] == "UpdateFast[g, w]"
+    assert stepped(top(), inner, UpdateKind.ONLY_UPDATE_AFTER)[1] == "UpdateFast[g, w]"
 
 
 def test_of_two_keys_the_one_is_taken_that_a_hash_set_of_bit_sets_has_first() -> None:
@@ -145,7 +141,7 @@ def test_of_two_keys_the_one_is_taken_that_a_hash_set_of_bit_sets_has_first() ->
         shared_keys=frozenset({frozenset({"k"})}),
     )
     operator = TopN.model_validate({"order_by": [{"column": "rn"}], "rank_end": 2})
-    assert planned(operator, ranks, UpdateKind.ONLY_UPDATE_AFTER)[0] == "UpdateFast[rn]"
+    assert stepped(operator, ranks, UpdateKind.ONLY_UPDATE_AFTER)[1] == "UpdateFast[rn]"
 
 
 def test_of_limit_nothing_is_known_to_move_and_of_a_partition_that_changes_neither() -> None:
@@ -229,9 +225,9 @@ def test_ranks_with_ties_say_that_they_are_our_own_and_keep_the_key_of_the_row(r
     assert offer.needs == (UpdateKind.BEFORE_AND_AFTER,)
     for given, strategy in ((APPEND, f"AppendOnly{name}"), (COUNTS, f"Retract{name}")):
         kind = UpdateKind.BEFORE_AND_AFTER if given.has_updates else UpdateKind.NONE
-        found, kernel = planned(operator, given, kind)
+        step, found = stepped(operator, given, kind)
         assert found == strategy
-        assert isinstance(kernel, TiedTopN)
+        assert isinstance(kernel_of(step), TiedTopN)
     inputs = (InputPlan("source", APPEND, ChangelogMode.of(APPEND.modify, UpdateKind.NONE)),)
     reason = operator.strategy(inputs, inputs[0].mode).reason
     assert f"{name} is an addition of Changelog Studio, which Flink rejects in streaming" in reason
@@ -256,9 +252,13 @@ def test_without_an_order_what_came_first_stays_and_over_inserts_nothing_is_ever
     [
         (top(3), APPEND, APPENDED),
         (TopN(partition_by=("g",), order_by=top().order_by, rank_end_column="c"), APPEND, APPENDED),
-        (top(2), COUNTS, "record by record: rows of its input are replaced by better ones"),
+        (
+            top(2),
+            COUNTS,
+            "columnar: the best rows of an input whose rows get better, compiled if there are many records",
+        ),
         (top(2), DELETES, RETRACT),
-        (top(2, ranking="rank"), APPEND, "record by record: this rule has no columnar kernel"),
+        (top(2, ranking="rank"), APPEND, "columnar: rows that share a rank, compiled if there are many records"),
     ],
 )
 def test_which_rows_are_found_in_whole_batches(operator: TopN, given: Derived, why: str) -> None:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from engine.columnar.in_process import ChunkLoop
 from engine.contract.columnar_kernel import Layout
-from engine.contract.kernel import Emitted, Input, Output, Saved, run, run_key
+from engine.contract.kernel import Emitted, Input, Output, Saved, run_key
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.timeline import Timeline
 from engine.ranking.sort_keys import sort_key_of
-from tests.engine.operators.topn.tables import columns, kernel, sort_columns
+from tests.engine.operators.topn.tables import Make, columns, sort_columns
 
 Row = tuple[Any, ...]
 NAMES = ("id", "v", "w")
@@ -28,15 +28,21 @@ rows = st.tuples(st.integers(0, 2), values, st.sampled_from(["a", "b", "ö"]))
 ranges = st.tuples(st.integers(1, 3), st.integers(0, 3), st.booleans()).map(lambda r: (r[0], r[0] + r[1], r[2]))
 
 
+def run_part(
+    make: Make, ranks: tuple[int, int, bool], inputs: Sequence[Input], saved: Saved | None = None
+) -> tuple[Output, Saved | None]:
+    """The output of a columnar kernel for a part of an input, and its state."""
+    types = (pa.int64(), pa.int64(), pa.string())
+    layout = Layout((), (types,), (*types, *([pa.int64()] if ranks[2] else [])))
+    out, timeline = Output(Timeline.of([])), Timeline.of([])
+    return out, run_key(ChunkLoop(make, layout, timeline, out), inputs, timeline, (), saved)
+
+
 def retracted(
     order: str, ranks: tuple[int, int, bool], inputs: Sequence[Input], saved: Saved | None = None
 ) -> tuple[Output, Saved | None]:
     """The output of Retract and its state."""
-    types = (pa.int64(), pa.int64(), pa.string())
-    layout = Layout((), (types,), (*types, *([pa.int64()] if ranks[2] else [])))
-    out, timeline = Output(Timeline.of([])), Timeline.of([])
-    loop = ChunkLoop(columns(NAMES, order, ranks, True), layout, timeline, out)
-    return out, run_key(loop, inputs, timeline, (), saved)
+    return run_part(columns(NAMES, order, ranks, True), ranks, inputs, saved)
 
 
 def batch(table: Sequence[Row], order: str, ranks: tuple[int, int, bool]) -> Counter[Row]:
@@ -92,10 +98,9 @@ def test_append_fast_is_the_batch_answer_after_every_record(
     steps: list[Row], order: str, ranks: tuple[int, int, bool]
 ) -> None:
     inputs = [Input(seq, INSERT, row) for seq, row in enumerate(steps, 1)]
-    out, saved = run(kernel(NAMES, order, ranks, True, None, True)(), inputs)
+    out, saved = run_part(columns(NAMES, order, ranks, True, append=True), ranks, inputs)
     assert_follows(inputs, out.emitted, order, ranks)
-    if saved is not None and ranks[:2] != (1, 1):
-        assert len(saved.state[0]) <= ranks[1]
+    assert saved is None or saved.state.num_rows <= ranks[1]
 
 
 @given(
@@ -114,7 +119,7 @@ def test_update_fast_is_the_batch_answer_after_every_record(
         now[row_id] = row = (row_id, (old[1] if old else 0) + sign * better, text)
         inputs.append(Input(seq, INSERT if old is None else UPDATE_AFTER, row))
     order = "v DESC" if descending else "v"
-    out, _ = run(kernel(NAMES, order, ranks, True, ("id",), False)(), inputs)
+    out, _ = run_part(columns(NAMES, order, ranks, True, ("id",)), ranks, inputs)
     shown: Counter[Row] = Counter()
     table: list[Row] = []
     for item in inputs:
@@ -148,9 +153,7 @@ def test_epochs_change_nothing(
     inputs = [Input(seq, INSERT if append else kind, row) for seq, (kind, row) in enumerate(steps, 1)]
 
     def part(some: Sequence[Input], saved: Saved | None = None) -> tuple[Output, Saved | None]:
-        if row_key is None and not append:
-            return retracted(order, ranks, some, saved)
-        return run(kernel(NAMES, order, ranks, True, row_key, append)(), some, saved=saved)
+        return run_part(columns(NAMES, order, ranks, True, row_key, append=append), ranks, some, saved)
 
     whole, _ = part(inputs)
     first, saved = part(inputs[:cut])

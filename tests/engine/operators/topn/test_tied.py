@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.contract.kernel import Input, run
+from engine.contract.kernel import Input, Output, Saved
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
-from engine.ranking.kernels import tied_kernel
-from engine.ranking.ranks import Ranks, TopNKernel
+from engine.model.row_values import to_pylist
+from engine.ranking.ranks import Ranks
 from engine.ranking.sort_keys import sort_key_of
-from engine.ranking.tied_rows import BLOCK, TiedRows
+from engine.ranking.tied import TiedTopN
 from tests.engine.cases import Case, check_cases
-from tests.engine.operators.topn.tables import columns_of, mode_of, sort_columns
-from tests.engine.operators.topn.test_properties import NAMES, ORDERS, Row, apply, changes_of, ranges, rows
+from tests.engine.operators.topn.tables import Make, columns_of, mode_of, sort_columns
+from tests.engine.operators.topn.test_properties import NAMES, ORDERS, Row, apply, changes_of, ranges, rows, run_part
 
 SCORES = """
     seq  kind  cat  id  v
@@ -36,11 +34,24 @@ SCORES = """
 """
 
 
-def kernel(
+def columns(
     names: Sequence[str], order: str, ranks: tuple[int, int, bool], function: str, append: bool, update_before: bool
-) -> Callable[[], TopNKernel]:
+) -> Make:
     made = Ranks(ranks[0], ranks[1], None, ranks[2], update_before)
-    return partial(tied_kernel, made, sort_columns(order, names), dense=function == "DENSE_RANK", insert_only=append)
+    return partial(TiedTopN, made, sort_columns(order, names), dense=function == "DENSE_RANK", insert_only=append)
+
+
+def run(
+    order: str,
+    ranks: tuple[int, int, bool],
+    function: str,
+    inputs: Sequence[Input],
+    saved: Saved | None = None,
+    *,
+    append: bool = False,
+) -> tuple[Output, Saved | None]:
+    """The output of a part of an input, and the state."""
+    return run_part(columns(NAMES, order, ranks, function, append, True), ranks, inputs, saved)
 
 
 def tied(
@@ -54,8 +65,9 @@ def tied(
     update_before: bool = True,
     leaves_state: bool | None = None,
 ) -> Case:
-    made = kernel(columns_of(given), "v DESC", ranks, function, append, update_before)
-    return Case(title, given, expect, made, ("cat",), mode=mode_of(update_before), leaves_state=leaves_state)
+    made = columns(columns_of(given), "v DESC", ranks, function, append, update_before)
+    mode = mode_of(update_before)
+    return Case(title, given, expect, key=("cat",), columnar=made, mode=mode, leaves_state=leaves_state)
 
 
 test_cases = check_cases(
@@ -211,8 +223,7 @@ def test_it_is_the_batch_answer_after_every_record_and_leaves_nothing(
     steps: list[tuple[int, Row]], order: str, ranks: tuple[int, int, bool], function: str
 ) -> None:
     inputs, table = changes_of(steps)
-    made = kernel(NAMES, order, ranks, function, False, True)
-    out, saved = run(made(), inputs)
+    out, saved = run(order, ranks, function, inputs)
     shown: Counter[Row] = Counter()
     now: list[Row] = []
     for item in inputs:
@@ -223,7 +234,7 @@ def test_it_is_the_batch_answer_after_every_record_and_leaves_nothing(
             now.remove(item.row)
         assert +shown == batch(now, order, ranks, function), item
     back = [Input(len(inputs) + n, DELETE, row) for n, row in enumerate(table, 1)]
-    rest, left = run(made(), back, saved=pickle.loads(pickle.dumps(saved)))
+    rest, left = run(order, ranks, function, back, pickle.loads(pickle.dumps(saved)))
     assert left is None
     apply(shown, rest.emitted)
     assert not +shown
@@ -234,29 +245,14 @@ def test_over_an_insert_only_input_no_more_is_kept_than_the_range(
     table: list[Row], order: str, ranks: tuple[int, int, bool], function: str, cut: int
 ) -> None:
     inputs = [Input(seq, INSERT, row) for seq, row in enumerate(table, 1)]
-    made = kernel(NAMES, order, ranks, function, True, True)
-    whole, saved = run(made(), inputs)
-    first, half = run(made(), inputs[:cut])
-    second, _ = run(made(), inputs[cut:], saved=pickle.loads(pickle.dumps(half)))
+    part = partial(run, order, ranks, function, append=True)
+    whole, saved = part(inputs)
+    first, half = part(inputs[:cut])
+    second, _ = part(inputs[cut:], pickle.loads(pickle.dumps(half)))
     assert first.emitted + second.emitted == whole.emitted
     shown: Counter[Row] = Counter()
     apply(shown, whole.emitted)
     assert +shown == batch(table, order, ranks, function)
     if saved is not None:
-        kept: Any = saved.state[0]
+        kept = zip(*map(to_pylist, saved.state.columns[1:-1]), strict=True)
         assert Counter(kept) == batch(table, order, (1, ranks[1], False), function)
-
-
-@pytest.mark.parametrize("dense", [False, True])
-def test_blocks_split_and_go_without_losing_a_rank(dense: bool) -> None:
-    size = 3 * BLOCK
-    found = TiedRows(dense=dense)
-    for number in range(2 * size):
-        found.add((number * 7919 % size,), (number,))
-    width = 1 if dense else 2
-    assert [rank for rank, _ in found.behind((size - 3,))] == [(size - 2) * width + 1, (size - 1) * width + 1]
-    assert len(found.at(600 * width + 1, (0,))) == 2
-    for number in range(2 * size):
-        gone = found.remove((number,))
-        assert gone is not None
-    assert list(found) == []

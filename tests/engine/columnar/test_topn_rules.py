@@ -1,0 +1,102 @@
+"""The rules of Top N with ties and of replaced rows: the same for any cut of the input, and compiled as interpreted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.columnar.rules import rule_of
+from engine.contract.columnar_kernel import Layout
+from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
+from engine.ranking.kernels import tied_columns, topn_kernel
+from engine.ranking.ranks import Ranks
+from engine.ranking.replaced import ReplacedTopN
+from engine.ranking.replaced_ranks import replaced_ranks
+from engine.ranking.sort_keys import SortColumn
+from engine.ranking.tied_ranks import tied_ranks
+from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, check_equal, inputs
+from tests.engine.columnar.test_row_number import FEW, FEW_TYPES, OWN_ENDS
+from tests.engine.columnar.test_topn import KEYS, ORDERS, RANKS, ROWS, TYPES
+
+BOOLS = st.booleans()
+ANY_RANKS = st.one_of(RANKS, OWN_ENDS)
+BY_FIRST = [SortColumn(0)]
+# The row key stands beside the value by which the row is ranked, which may get worse.
+KEYED = st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", "d", None]), st.sampled_from([0.0, -0.0, None]))
+KEYED_TYPES = (pa.int64(), pa.string(), pa.float64())
+REPLACING = (INSERT, UPDATE_AFTER, DELETE)
+
+
+def layout_of(ranks: Ranks, types: tuple[pa.DataType, ...]) -> Layout:
+    return Layout((pa.string(),), (types,), (*types, *([pa.int64()] if ranks.with_rank else [])))
+
+
+def tied(
+    ranks: Ranks,
+    order: list[SortColumn],
+    types: tuple[pa.DataType, ...],
+    *,
+    dense: bool,
+    append: bool = False,
+    ttl_ms: int = 0,
+) -> Rules:
+    chosen = tied_columns(ranks, order, dense=dense, insert_only=append, ttl_ms=ttl_ms).make
+    assert chosen is not None
+    return Rules(None, chosen, layout_of(ranks, types))
+
+
+def replaced(ranks: Ranks) -> Rules:
+    make = partial(ReplacedTopN, ranks, BY_FIRST, row_key=[1])
+    return Rules(lambda: topn_kernel(ranks, BY_FIRST, False, [1]), make, layout_of(ranks, KEYED_TYPES))
+
+
+@given(inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS), RANKS, ORDERS, BOOLS)
+def test_any_cut_of_ties_comes_to_the_same_in_any_order(
+    given_: Given, ranks: Ranks, order: list[SortColumn], dense: bool
+) -> None:
+    check_cuts(tied(ranks, order, TYPES, dense=dense), given_)
+
+
+@given(inputs(keys=KEYS, rows=FEW, kinds=ALL_KINDS, max_size=60, has_clock=True), ANY_RANKS, BOOLS, BOOLS)
+def test_ties_that_expire_come_to_the_same(given_: Given, ranks: Ranks, dense: bool, expires: bool) -> None:
+    check_cuts(tied(ranks, BY_FIRST, FEW_TYPES, dense=dense, ttl_ms=4 if expires else 0), given_)
+
+
+@given(inputs(keys=KEYS, rows=FEW, max_size=60), ANY_RANKS, BOOLS)
+def test_ties_of_an_insert_only_input_keep_what_may_be_emitted(given_: Given, ranks: Ranks, dense: bool) -> None:
+    cut = check_cuts(tied(ranks, BY_FIRST, FEW_TYPES, dense=dense, append=True), given_)
+    kept_all = check_cuts(tied(ranks, BY_FIRST, FEW_TYPES, dense=dense), given_)
+    assert list(map(str, cut.emitted)) == list(map(str, kept_all.emitted))
+
+
+@given(inputs(keys=KEYS, rows=KEYED, kinds=REPLACING, max_size=60), ANY_RANKS)
+def test_rows_that_are_replaced_are_as_one_by_one(given_: Given, ranks: Ranks) -> None:
+    check_equal(replaced(ranks), given_)
+
+
+@pytest.mark.parametrize("of", [tied_ranks, replaced_ranks])
+def test_compiled_is_what_is_interpreted(of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = rule_of(of)
+    compiled = rule.compiled(waits=True)
+    assert compiled is not None
+
+    def both(*arguments: Any) -> Any:
+        found = compiled(*arguments)
+        for one, other in zip(found, rule.interpreted(*arguments), strict=True):
+            assert one.tolist() == other.tolist()
+        return found
+
+    monkeypatch.setattr(rule, "compiled", lambda *, is_wanted: both)
+
+    @settings(max_examples=60)
+    @given(inputs(keys=KEYS, rows=KEYED, kinds=ALL_KINDS, max_size=60), ANY_RANKS, BOOLS)
+    def check(given_: Given, ranks: Ranks, dense: bool) -> None:
+        check_cuts(tied(ranks, BY_FIRST, KEYED_TYPES, dense=dense) if of is tied_ranks else replaced(ranks), given_)
+
+    check()
