@@ -152,8 +152,8 @@ def at_rest(page: Page) -> None:
     settled(page)
 
 
-def open_draft(open_page: OpenPage, key: str) -> Page:
-    page = open_page(f"build?draft={key}")
+def open_draft(open_page: OpenPage, key: str, **options: str) -> Page:
+    page = open_page(f"build?draft={key}", **options)
     expect(studio(page)).to_be_visible()
     settled(page)
     return page

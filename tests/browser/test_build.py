@@ -126,7 +126,7 @@ def test_the_word_frequency_is_composed_from_nothing_and_run(page: Page) -> None
     wait_until_settled(page)
     type_into(page, "Name", "freq")
     add(page, "Sink")
-    expect(node(page, "aggregate_2>sink:in")).to_have_attribute("aria-label", re.compile(re.escape("[I,UB,UA,D]")))
+    expect(node(page, "aggregate_2>sink:in")).to_have_attribute("aria-label", re.compile(re.escape("+I -U +U -D")))
     run_button(page).click()
     expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
     page.get_by_role("button", name="Open its changelog").click()

@@ -1,23 +1,28 @@
-"""What the canvas draws of 8, 40 and 201 nodes keeps apart at every zoom, and an explanation hides no neighbour."""
+"""What the canvas draws of 8, 40 and 200 nodes keeps apart at every zoom, and an explanation hides no neighbour."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from engine.examples import examples
 from storage import Store
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import STUDIO, node, open_draft, run, settled, studio
+from tests.browser.canvas_page import STUDIO, node, open_draft, settled, studio
 from tests.browser.conftest import OpenPage
 from tests.browser.shop import shop
+from tests.storage.local_runs import run_locally
+from ui.builder.editing import unplaced
 from ui.builder.history import History
 
 pytestmark = pytest.mark.slow
 
-SHOPS = {8: 1, 40: 5, 201: 28}
+SHOPS = {8: 1, 40: 5, 200: 28}
 # From far, from the middle, near.
 ZOOMS = (0.3, 0.6, 1.0)
 # Nodes, labels of edges, marks and titles of groups that overlap another one by more than a pixel.
@@ -39,6 +44,37 @@ OVERLAPS = f"""() => {{
     }})
     return overlaps
 }}"""
+# Texts of a node that overlap another one of it, or reach out of it; not its state, which stands on its corner.
+WITHIN = f"""() => {{
+    const found = []
+    for (const op of {STUDIO}.querySelectorAll('.op')) {{
+        const all = op.querySelectorAll('.name .text, .keeps, .title, .hint, .why, .run > *')
+        const [whole, words] = [op, op.querySelector('.words')].map(each => each.getBoundingClientRect())
+        const boxes = [...all].map(each => {{
+            const {{ left, top, right, bottom }} = each.getBoundingClientRect()
+            return {{ name: `${{each.className}} of ${{op.innerText.split('\\n')[0]}}`, left, top, right, bottom }}
+            // What has no room stands beside the words, hidden.
+        }}).filter(each => each.right > each.left && (!words.width || each.left < words.right - 1))
+        boxes.forEach((one, at) => {{
+            const isOut = one.left < whole.left - 1 || one.right > whole.right + 1 ||
+                one.top < whole.top - 1 || one.bottom > whole.bottom + 1
+            if (isOut) found.push(`${{one.name}} reaches out`)
+            for (const other of boxes.slice(at + 1)) {{
+                const doOverlap = one.left < other.right - 1 && one.right > other.left + 1 &&
+                    one.top < other.bottom - 1 && one.bottom > other.top + 1
+                if (doOverlap) found.push(`${{one.name}}, ${{other.name}}`)
+            }}
+        }})
+    }}
+    return found
+}}"""
+# Names that are not whole: a line of them lies below their box, or beside it.
+CUT = f"""() => [...{STUDIO}.querySelectorAll('.op .name .text')].filter(each => {{
+    const range = new Range()
+    range.selectNodeContents(each)
+    const {{ right, bottom }} = each.getBoundingClientRect()
+    return [...range.getClientRects()].some(line => (line.top + line.bottom) / 2 > bottom || line.right > right + 1)
+}}).map(each => each.innerText)"""
 ZOOM = f"() => new DOMMatrix(getComputedStyle({STUDIO}.querySelector('.react-flow__viewport')).transform).a"
 # The least height of a text that is drawn, in px of the screen.
 LEAST_TEXT = f"""() => Math.min(...[...{STUDIO}.querySelectorAll('.op .name .text, .badges:not(.dots) .kind')]
@@ -54,8 +90,14 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         update={"groups": tuple(each.model_copy(update={"folded": False}) for each in grouped.groups)}
     )
     with Store.open(folder / "studio.duckdb") as store:
-        for nodes, lanes in SHOPS.items():
-            store.drafts.save(f"shop{nodes}", History(shop(lanes)).to_json())
+        for key, pipeline in (
+            *((f"shop{nodes}", shop(lanes)) for nodes, lanes in SHOPS.items()),
+            ("late", unplaced(examples()["03-window-lost-records"])),
+        ):
+            store.drafts.save(key, History(pipeline).to_json())
+            saved = store.pipelines.save(pipeline.to_json(), name=pipeline.name)
+            run_locally(store, folder, pipeline, saved)
+            store.drafts.save(f"{key}-ran", History(pipeline).to_json(), identity=saved.identity)
         store.drafts.save("grouped", History(opened).to_json())
     with running_app(folder, "local[2]") as running:
         yield running
@@ -79,6 +121,7 @@ def apart(page: Page) -> None:
         if wanted is not None:
             zoom_to(page, wanted)
         assert page.evaluate(OVERLAPS) == [], f"at a zoom of {wanted}"
+        assert page.evaluate(WITHIN) == [], f"at a zoom of {wanted}"
         assert page.evaluate(LEAST_TEXT) >= 10.9, f"at a zoom of {wanted}"
 
 
@@ -86,6 +129,9 @@ def apart(page: Page) -> None:
 def test_nodes_and_labels_keep_apart_at_every_zoom(open_page: OpenPage, nodes: int) -> None:
     page = open_draft(open_page, f"shop{nodes}")
     expect(page.get_by_role("img", name="Pipeline minimap")).to_be_hidden()
+    assert page.locator(".op").count() == nodes
+    if nodes <= 40:
+        assert page.evaluate(CUT) == []
     apart(page)
     # The labels are not gone: near, every edge has one.
     labels = page.locator(".badges")
@@ -98,12 +144,16 @@ def test_titles_of_groups_keep_apart_from_nodes(open_page: OpenPage) -> None:
     apart(page)
 
 
-def test_numbers_of_records_keep_apart_after_a_run(open_page: OpenPage) -> None:
-    page = open_draft(open_page, "shop8")
-    run(page)
-    page.keyboard.press("Escape")
+@pytest.mark.parametrize(
+    ("draft", "scheme"),
+    [*product(("shop8", "shop40", "late"), ("light", "dark")), ("shop200", "dark")],
+)
+def test_what_a_run_did_keeps_apart(open_page: OpenPage, draft: str, scheme: Literal["light", "dark"]) -> None:
+    page = open_draft(open_page, f"{draft}-ran", color_scheme=scheme)
+    expect(page.locator(".op.run-done").first).to_be_visible()
     apart(page)
     expect(page.locator(".badges.counted").first).to_be_visible()
+    assert page.locator(".op .run .dropped").count() == (draft == "late")
 
 
 @pytest.mark.parametrize("wanted", ZOOMS)

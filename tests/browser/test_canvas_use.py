@@ -76,7 +76,7 @@ def test_a_changelog_that_a_node_cannot_take_is_refused_with_a_fix_that_works(op
     note(page).get_by_role("button", name=re.compile("changelog")).click()
     settled(page)
     assert "totals>file:in" in edges(page)
-    expect(node(page, "totals>file:in")).to_have_attribute("aria-label", re.compile(re.escape("[I,UB,UA")))
+    expect(node(page, "totals>file:in")).to_have_attribute("aria-label", re.compile(re.escape("+I -U +U")))
 
 
 def test_what_is_wrong_sits_on_the_node_and_one_click_mends_it(open_page: OpenPage) -> None:

@@ -1,7 +1,6 @@
 // The messages of the canvas: the explanation under the pointer, a node's problems, why a connection was refused.
 import { useCallback, useMemo, useRef, useState } from 'react'
 import { edgeKey } from '../document.js'
-import { modeText } from '../graph/kinds.js'
 import { groupNamed, members } from '../grouping.js'
 
 /** @import { CanvasData, Catalog, DrawnPipeline, EdgeFacts, Pipeline, PipelineEdge, Pointed, Post, Refusal } from '../types' */
@@ -24,7 +23,7 @@ export function edgeFacts(data, edge) {
 }
 
 /** @param {EdgeFacts | undefined} facts */
-export const modeSuffix = (facts) => (facts?.mode ? `, ${modeText(facts.mode)}` : '')
+export const modeSuffix = (facts) => (facts?.mode ? `, ${facts.mode.join(' ')}` : '')
 
 /**
  * The explanation of what is under the pointer.

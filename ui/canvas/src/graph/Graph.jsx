@@ -6,9 +6,8 @@ import { useMemo } from 'react'
 import { Background, ReactFlow, useStore } from '@xyflow/react'
 import { Frame } from './Frame.jsx'
 import { GroupNode } from './GroupNode.jsx'
-import { HEIGHT } from '../layout.js'
 import { OpNode } from './OpNode.jsx'
-import { distance } from './distance.js'
+import { distance, nameLines } from './distance.js'
 import { useLines } from './lines.js'
 import { titled } from './titles.js'
 
@@ -53,8 +52,8 @@ export function Graph({
     isFollowed ? Math.floor((height - 40) / transform[2] / STEP) * STEP : undefined,
   )
   const drawn = useLines(nodes, edges, frames, formsHere, zoom, view)
-  const lines = Math.floor((HEIGHT * zoom) / (least * 1.1))
-  const look = { '--zoom': zoom, '--least': `${least}px`, '--lines': Math.min(isPresented ? 3 : 2, lines) }
+  const { lines, few, leading } = nameLines(zoom, least)
+  const look = { '--zoom': zoom, '--least': `${least}px`, '--lines': lines, '--few-lines': few, '--leading': leading }
   return (
     <ReactFlow
       className={`${distance(zoom)} ${lines ? '' : 'nameless'}`}

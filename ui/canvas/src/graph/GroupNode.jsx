@@ -1,7 +1,7 @@
 // A folded group: its name, what is in it, its worst state, its problems, and the progress of its run.
 import { memo, useContext } from 'react'
 import { Handle, Position } from '@xyflow/react'
-import { Ledger, Records, Sign, breakable } from './OpNode.jsx'
+import { Corner, Ledger, Records, Sign, breakable } from './OpNode.jsx'
 import { Picture } from './picture.js'
 
 /** @import { NodeProps } from '@xyflow/react' */
@@ -23,15 +23,33 @@ export const GroupNode = memo(function GroupNode(/** @type {NodeProps<DrawnNode>
       onMouseEnter={(event) => tip({ node: id, event })}
       onMouseLeave={() => tip(null)}
     >
-      <div className="name">
-        <span className="text">{breakable(name)}</span>
-        {group.isStateful && <span className="keeps">state</span>}
-        <button className="open nodrag" aria-label={`Open the group ${name}`} title="Open the group (G)" onClick={open}>
-          +
-        </button>
-      </div>
-      <div className="title">
-        {nodes.length} {nodes.length === 1 ? 'node' : 'nodes'}
+      <div className="words">
+        <div className="name">
+          <span className="text">{breakable(name)}</span>
+          {group.isStateful && <span className="keeps">state</span>}
+          <button
+            className="open nodrag"
+            aria-label={`Open the group ${name}`}
+            title="Open the group (G)"
+            onClick={open}
+          >
+            +
+          </button>
+        </div>
+        <div className="foot">
+          <div className="title">
+            {nodes.length} {nodes.length === 1 ? 'node' : 'nodes'}
+          </div>
+          {run && (
+            <div className="run">
+              <Sign state={run.state} />
+              <Records into={run.in} out={run.out} />
+              {run.ledgers.map((each) => (
+                <Ledger key={each.what} id={each.node} count={each.count} what={each.what} />
+              ))}
+            </div>
+          )}
+        </div>
       </div>
       {state ? (
         <div className="why">{wrong ? told(wrong, 'problem') : told(toDo, 'value')} inside</div>
@@ -39,15 +57,7 @@ export const GroupNode = memo(function GroupNode(/** @type {NodeProps<DrawnNode>
         <div className="hint">{nodes.join(' · ')}</div>
       )}
       {group.isChanged && <div className="since">changed since its run</div>}
-      {run && (
-        <div className="run">
-          <Sign state={run.state} />
-          <Records into={run.in} out={run.out} />
-          {run.ledgers.map((each) => (
-            <Ledger key={each.what} id={each.node} count={each.count} what={each.what} />
-          ))}
-        </div>
-      )}
+      {run && <Corner state={run.state} />}
       {state && (
         <button className="mark nodrag" aria-label={`Show problems in the group ${name}`} onClick={open}>
           {wrong ? '!' : '○'}

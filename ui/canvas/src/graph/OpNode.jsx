@@ -24,23 +24,28 @@ export const OpNode = memo(function OpNode(/** @type {NodeProps<DrawnNode>} */ {
       onMouseEnter={(event) => tip({ node: id, event })}
       onMouseLeave={() => tip(null)}
     >
-      <div className="name">
-        <span className="text">{breakable(id)}</span>
-        {data.isPlaced && (
-          <span className="pin" title="Placed manually" aria-hidden="true">
-            •
-          </span>
-        )}
-        {isStateful && (
-          <span className="keeps" title={`State: ${facts.state}`}>
-            state
-          </span>
-        )}
+      <div className="words">
+        <div className="name">
+          <span className="text">{breakable(id)}</span>
+          {data.isPlaced && (
+            <span className="pin" title="Placed manually" aria-hidden="true">
+              •
+            </span>
+          )}
+          {isStateful && (
+            <span className="keeps" title={`State: ${facts.state}`}>
+              state
+            </span>
+          )}
+        </div>
+        <div className="foot">
+          <div className="title">{catalog?.title ?? `${data.operator}?`}</div>
+          {facts.run && <Progress id={id} run={facts.run} />}
+        </div>
       </div>
-      <div className="title">{catalog?.title ?? `${data.operator}?`}</div>
       {wrong.length ? <div className="why">{wrong[0].brief}</div> : <div className="hint">{facts.hint}</div>}
       {facts.since && <div className="since">{facts.since}</div>}
-      {facts.run && <Progress id={id} run={facts.run} />}
+      {facts.run && <Corner state={facts.run.state} />}
       {wrong.length > 0 && (
         <button
           className="mark nodrag"
@@ -137,7 +142,8 @@ function Held({ id, held }) {
       aria-label={`${id}: ${held.told}, show it over the run`}
       onClick={() => open({ state: id })}
     >
-      state {held.size}
+      <span className="what">state </span>
+      {held.size}
       {held.expired > 0 && <span className="gone"> · {number(held.expired)} expired</span>}
     </button>
   )
@@ -148,6 +154,17 @@ export const Sign = ({ state }) => (
   <span className={`is-${state}`} title={state}>
     {SIGNS[state] ?? '○'}
   </span>
+)
+
+/**
+ * The state of a run where a node has no line for its figures: on its lower corner, where it hides no letter.
+ *
+ * @param {{ state: string }} props
+ */
+export const Corner = ({ state }) => (
+  <div className="corner">
+    <Sign state={state} />
+  </div>
 )
 
 /** @param {{ into: number | null, out: number | null }} props */
@@ -172,7 +189,8 @@ export function Ledger({ id, count, what }) {
       aria-label={`${id}: ${count} ${what}, show records`}
       onClick={() => open({ late: id })}
     >
-      {number(count)} {what}
+      {number(count)}
+      <span className="what"> {what}</span>
     </button>
   )
 }

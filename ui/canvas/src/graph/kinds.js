@@ -5,9 +5,6 @@
 /** @type {Record<Kind, string>} */
 const CLASSES = { '+I': 'kI', '-U': 'kU', '+U': 'kV', '-D': 'kD' }
 
-/** @type {Record<Kind, string>} */
-const FLINK_NAMES = { '+I': 'I', '-U': 'UB', '+U': 'UA', '-D': 'D' }
-
 /** @param {Kind} kind */
 export const kindClass = (kind) => `kind ${CLASSES[kind]}`
 
@@ -17,13 +14,6 @@ export const kindClass = (kind) => `kind ${CLASSES[kind]}`
  * @param {Kind} kind
  */
 export const kindVariable = (kind) => CLASSES[kind].replace('k', '--kind-')
-
-/**
- * A changelog mode as Flink's EXPLAIN prints it: [I,UB,UA,D].
- *
- * @param {Kind[]} mode
- */
-export const modeText = (mode) => `[${mode.map((kind) => FLINK_NAMES[kind])}]`
 
 /** @param {number | null | undefined} value */
 export const number = (value) => value?.toLocaleString('en-US') ?? ''
