@@ -1,9 +1,9 @@
 """Between the passes: upsert sources get a normaliser if a consumer downstream needs -U.
 
 A condition directly above such a source becomes part of the normaliser, so that a row that no longer meets it is
-retracted even though no -U arrives; a condition on the key alone stays below. Columns that a projection or an
-aggregate above drops are dropped below the normaliser already. With `table.exec.source.cdc-events-duplicate`, a
-changelog with a primary key is always normalised too.
+retracted even though no -U arrives; a condition on the key alone stays below. Columns that a projection, an aggregate
+or the right side of a semi or anti join above drops are dropped below the normaliser already. With
+`table.exec.source.cdc-events-duplicate`, a changelog with a primary key is always normalised too.
 Source: Flink DynamicSourceUtils.changelogNormalizeEnabled, PushCalcPastChangelogNormalizeRule,
 FlinkMarkChangelogNormalizeProgram.
 """
@@ -17,6 +17,7 @@ from engine.contract.operator import OUT, Operator
 from engine.contract.source import Source
 from engine.errors import PlanRejected
 from engine.expressions import Expression
+from engine.joins.sides import seen
 from engine.model.changelog import UpdateKind
 from engine.model.free_names import free_id, with_suffix
 from engine.model.options import DUPLICATES, is_on
@@ -26,6 +27,7 @@ from engine.model.types import quote
 from engine.operators.aggregate import GroupAggregate
 from engine.operators.changelog_normalize import ChangelogNormalize
 from engine.operators.filter import Filter
+from engine.operators.join import Join
 from engine.operators.project import Project
 from engine.planner.derive import DerivedNode
 from engine.planner.update_kinds import Chosen
@@ -88,7 +90,7 @@ def _with_normaliser(pipeline: Pipeline, source: str, nodes: Mapping[str, Derive
     readers = _readers(pipeline, operators, source, schema, key)
     keys = [name for name in schema.names if name in key]
     whole = frozenset(schema.names)
-    reads = [(_used(pipeline, operators, reader, schema, key), _condition(operators, reader)) for reader in readers]
+    reads = [(_used(pipeline, nodes, reader, schema, key), _condition(operators, reader)) for reader in readers]
     if len(set(reads)) > 1 and all(column.time is None for column in schema):
         reads = [(whole, None)] * len(readers)
     made: dict[object, str] = {}
@@ -145,29 +147,40 @@ def _merged(pipeline: Pipeline, filter_: str, keys: Sequence[str], condition: st
 
 
 def _used(
-    pipeline: Pipeline, operators: Operators, reader: Edge, schema: Schema, key: frozenset[str]
+    pipeline: Pipeline, nodes: Mapping[str, DerivedNode], reader: Edge, schema: Schema, key: frozenset[str]
 ) -> frozenset[str]:
-    """The columns that a consumer of a source uses, and the key: all, unless it is a projection or an aggregate.
+    """The columns that a consumer of a source uses, and the key: all, unless it is one that drops columns.
 
     An update of unused columns alone is thus dropped. A condition may be in between.
     """
     used = key
-    above = reader.target
-    while isinstance(operator := operators.get(above), Filter):
+    above = reader
+    while isinstance(operator := nodes[above.target].in_utc, Filter):
         used |= Expression.parse(operator.condition).columns(schema)
-        consumers = pipeline.outputs(above)
+        consumers = pipeline.outputs(above.target)
         if len(consumers) != 1:
             return frozenset(schema.names)
-        above = consumers[0].target
+        above = consumers[0]
     match operator:
         case Project():
             expressions = [column.expression for column in operator.columns]
         case GroupAggregate():
             calls = [text for call in operator.aggregates for text in call.reads]
             expressions = [*key_expressions(operator.group_by), *calls]
+        case Join(kind=kind) if kind.is_left_only and above.target_port == operator.ports[1]:
+            return used | _compared(operator, nodes[above.target], nodes, schema)
         case _:
             return frozenset(schema.names)
     return used.union(*(Expression.parse(each).columns(schema) for each in expressions))
+
+
+def _compared(join: Join, node: DerivedNode, nodes: Mapping[str, DerivedNode], right: Schema) -> frozenset[str]:
+    """The columns of the right side that a semi or anti join compares."""
+    left = nodes[node.edges[0].source].output(node.edges[0].source_port).schema
+    pair = seen((left, right))
+    own = dict(zip(pair.names[len(left) :], right.names, strict=True))
+    condition = Expression.parse(join.condition).columns(pair) if join.condition is not None else ()
+    return frozenset((*join.right_keys, *(own[name] for name in condition if name in own)))
 
 
 def _inserted(pipeline: Pipeline, edge: Edge, made: Node) -> tuple[Pipeline, Edge]:

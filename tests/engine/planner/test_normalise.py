@@ -69,6 +69,21 @@ def test_columns_that_a_projection_or_an_aggregate_leaves_out_are_left_out_befor
     assert filtered.node("big").schema.names == ("k", "v", "w")
 
 
+def test_columns_that_a_semi_join_does_not_compare_are_left_out_before_rows_are_compared() -> None:
+    """Flink reads them through a projection: an update of others alone changes no partner."""
+    wide = rows("k string, v bigint, w bigint, x bigint", changelog=True, updates_by_key=True, primary_key=["k"])
+    compared = {"left_keys": ["v"], "right_keys": ["w"], "kind": "semi"}
+    arrows, sides = "l -> j:left\nr -> j:right\nj -> out", {"l": rows("k string, v bigint"), "r": wide}
+    found = plan_of(arrows, j=("join", compared), out=CHANGELOG, **sides)
+    assert found.node("r normalised").schema.names == ("k", "w")
+    other = ("join", {**compared, "kind": "anti", "condition": "x > 10 AND v < 5"})
+    known = KnownTypes({"x > 10 AND v < 5": "boolean"})
+    anti = plan(pipeline_of(arrows, j=other, out=CHANGELOG, **sides), known, Path())
+    assert anti.node("r normalised").schema.names == ("k", "w", "x")
+    inner = plan_of(arrows, j=("join", {**compared, "kind": "inner"}), out=CHANGELOG, **sides)
+    assert inner.node("r normalised").schema.names == ("k", "v", "w", "x")
+
+
 def test_readers_of_different_columns_share_whole_rows_but_above_a_watermark_each_has_its_own() -> None:
     def normalisers(**more: Any) -> dict[str, tuple[str, ...]]:
         ddl = "k string, v bigint, w bigint, at timestamp"
