@@ -6,7 +6,8 @@ and a page with a filter stops reading as soon as it is full.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from bisect import bisect_right
+from collections.abc import Collection, Hashable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -16,10 +17,11 @@ from storage.changelogs.as_of import Order, TablesAsOf
 from storage.changelogs.exported_values import Format
 from storage.changelogs.exports import write_changelog, write_table
 from storage.changelogs.filters import conditions, order_of
+from storage.changelogs.search import MOST_ROWS, Search, search
 from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
-from storage.database.edge_records import record_columns, records_of, to_record
+from storage.database.edge_records import record_columns, records_at, records_of, to_record
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.model import CascadeRecord, ChangePage, Edge, Page, Record, TableAsOf
@@ -27,6 +29,7 @@ from storage.recording.lifetimes import Lifetimes
 from storage.wanted import ALL, Filter, SortOrder
 
 _KNOWN_COUNTS: Final = 512
+_KNOWN_ROWS: Final = 32
 
 
 class Changelogs(OfAllRuns):
@@ -39,6 +42,7 @@ class Changelogs(OfAllRuns):
         super().__init__(database, runs)
         self._as_of = TablesAsOf(database, lifetimes)
         self._counts: MemoryCache[int] = MemoryCache(_KNOWN_COUNTS)
+        self._rows: MemoryCache[tuple[int, ...]] = MemoryCache(_KNOWN_ROWS)
 
     def page(
         self,
@@ -100,6 +104,29 @@ class Changelogs(OfAllRuns):
 
         before = self._counts.get((*_count_key(edge, filter), seq), both)
         return before, self._count(edge, filter)
+
+    def search(self, run_id: int, node: str, found: Search, port: str = "out", *, filter: Filter = ALL) -> None:
+        """Find and count the records that pass the filter, as `counts` does, noting in `found` what is found so far.
+
+        Afterwards, the counts are known, and, if they are few, the pages.
+        """
+        edge = self._runs.edge(run_id, node, port)
+        search(self._database, edge, filter, found)
+        key = _count_key(edge, filter)
+        self._counts.get(key, lambda: found.total)
+        self._counts.get((*key, found.seq), lambda: found.before)
+        if found.total <= MOST_ROWS:
+            self._rows.get(key, lambda: tuple(sorted(found.rows)))
+
+    def is_counted(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> bool:
+        """Whether `counts` has the answer already."""
+        key = _count_key(self._runs.edge(run_id, node, port), filter)
+        return self._counts.known(key) is not None and self._counts.known((*key, seq)) is not None
+
+    def records(self, run_id: int, node: str, rows: Collection[int], port: str = "out") -> tuple[Record, ...]:
+        """The records in these rows, in position order."""
+        found = records_at(self._database, self._runs.edge(run_id, node, port), rows)
+        return tuple(found[row] for row in sorted(found))
 
     def table_as_of(
         self,
@@ -187,6 +214,13 @@ class Changelogs(OfAllRuns):
     def _page(
         self, edge: Edge, wanted: Filter, offset: int, after: int | None, limit: int, order: SortOrder | None = None
     ) -> Page:
+        known = self._rows.known(_count_key(edge, wanted)) if order is None else None
+        if known is not None:
+            start = offset if after is None else bisect_right(known, after)
+            found = records_at(self._database, edge, known[start : start + limit])
+            records = tuple(found[row] for row in sorted(found))
+            last = records[-1].row if records and start + limit < len(known) else None
+            return Page(records, len(known), offset, edge.names, last)
         where, values = conditions(edge, wanted)
         # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
         if after is not None:

@@ -38,13 +38,22 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c") -> tuple[str, dict[
     if wanted.text:
         searched = [column for column in edge.columns if _can_contain(column, wanted.text)]
         texts = [f"CAST({alias}.{identifier(column.stored_as)} AS VARCHAR)" for column in searched]
-        # ILIKE lowers nothing that is ASCII, which takes two thirds of the time; it has signs of its own.
-        is_plain = not _SIGNS.search(wanted.text)
-        predicates = [f"{text} ILIKE $text" if is_plain else f"contains(lower({text}), lower($text))" for text in texts]
-        parts.append(f"({' OR '.join(predicates)})" if predicates else "false")
-        if predicates:
-            values["text"] = f"%{wanted.text}%" if is_plain else wanted.text
+        predicate, text = _containing(wanted.text)
+        parts.append(f"({' OR '.join(map(predicate.format, texts))})" if texts else "false")
+        if texts:
+            values["text"] = text
     return " AND ".join(parts) or "true", values
+
+
+def _containing(text: str) -> tuple[str, str]:
+    """The predicate that a text contains another one in any case, with a place for the text; and its value."""
+    if text.isascii() and text.lower() == text.upper():
+        # Of 8 M numbers, 0.3 CPU s; by ILIKE 0.4 to 0.6.
+        return "contains({}, $text)", text
+    if not _SIGNS.search(text):
+        # ILIKE lowers nothing that is ASCII, which takes two thirds of the time; it has signs of its own.
+        return "{} ILIKE $text", f"%{text}%"
+    return "contains(lower({}), lower($text))", text
 
 
 def order_of(edge: Edge, order: SortOrder | None) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from storage import Store
-from storage.wanted import Comparison, Term
+from storage.model import Record
+from storage.wanted import Comparison, Filter, Term
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, html_of, rows_of
 from ui.components.changelog.terms import FilterError, parse_terms
@@ -274,3 +277,49 @@ def test_a_large_edge_is_searched_and_sorted_in_a_thread_of_its_own(
     assert rows_of(app, f"as-of-{run}-inner-grid") == [["Hello", "2"]]
     app = open_view("changelog", run=run, edge="inner", sort="-word")
     assert [row[3] for row in rows_of(app, f"records-{run}-inner-grid")] == ["World"] + ["Hello"] * 3
+
+
+def page_of_a_search() -> None:
+    import streamlit as st
+
+    from storage.wanted import Filter
+    from ui.components.changelog.looking import counted
+    from ui.shell import workspace
+
+    run, event = st.session_state["asked"]
+    edge = workspace.store().runs.edge(run, "inner")
+    shown: list[tuple[Record, ...]] = []
+    st.session_state["counted"] = counted(edge, Filter(text="HELL"), event, st.empty(), shown.append)
+    st.session_state["shown"] = shown
+
+
+def test_the_first_matches_are_shown_while_a_large_edge_is_searched(
+    seeded: dict[str, int], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.components.changelog.looking.LARGE", 0)
+    monkeypatch.setattr("ui.components.changelog.looking._SHORT_S", 0.0)
+    app = AppTest.from_function(page_of_a_search)
+    app.session_state["asked"] = seeded["word_count"], 3
+    search, looked = store.changelog.search, threading.Event()
+    records = store.changelog.records
+
+    def waits(*output: Any, **more: Any) -> None:
+        search(*output, **more)
+        assert looked.wait(20)
+
+    def looks(*output: Any) -> tuple[Record, ...]:
+        looked.set()
+        return records(*output)
+
+    monkeypatch.setattr(store.changelog, "search", waits)
+    monkeypatch.setattr(store.changelog, "records", looks)
+    app.run()
+    assert not app.exception
+    [first] = app.session_state["shown"]
+    assert [record.values[0] for record in first] == ["Hello"] * 3
+    assert app.session_state["counted"] == store.changelog.counts(
+        seeded["word_count"], "inner", 3, filter=Filter(text="HELL")
+    )
+    # The second time, nothing is searched.
+    app.run()
+    assert app.session_state["shown"] == []

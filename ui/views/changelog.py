@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from storage.model import Edge, EventRange, Run
+from storage.model import Edge, EventRange, Record, Run
 from storage.wanted import Filter, SortOrder
 from ui.components.changelog.cascade import cascade_table
 from ui.components.changelog.changelog_download import downloads
 from ui.components.changelog.changelog_filter import changelog_filter
-from ui.components.changelog.looking import answered
+from ui.components.changelog.looking import answered, counted
 from ui.components.changelog.record_list import folded_table, is_folded, next_order, raw_table, sort_order
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.event_time.late_link import late_link
@@ -31,10 +32,12 @@ _HEIGHT: Final = 420
 _CASCADE: Final = 1000
 
 
-def _page_of(edge: Edge, wanted: Filter, order: SortOrder | None, event: int, title: DeltaGenerator) -> tuple[str, int]:
+def _page_of(
+    edge: Edge, wanted: Filter, order: SortOrder | None, event: int, title: DeltaGenerator, first: DeltaGenerator
+) -> tuple[str, int]:
     """The session key and the offset of the list: the user's page, or the event's page after a new event or filter.
 
-    By a column, the first page after a new filter.
+    By a column, the first page after a new filter. first: the place for the first matches, while they are counted.
     """
     key = f"records-{edge.run_id}-{edge.table}"
     place = (event if order is None else order, wanted)
@@ -42,15 +45,29 @@ def _page_of(edge: Edge, wanted: Filter, order: SortOrder | None, event: int, ti
         if order is not None:
             st.session_state[f"{key}-place"], st.session_state[key] = place, 0
             return key, 0
-        changelog = workspace.store().changelog
-        counts = partial(changelog.counts, edge.run_id, edge.node, event, edge.port, filter=wanted)
-        counted, total = answered("counts", edge, wanted, counts, place=title)
+        before, total = _counted(edge, wanted, event, title, first)
         # In steps of half a page, so that the event is well inside the page, with the records before and after it.
-        place_in_list = min(counted, max(total - 1, 0))
+        place_in_list = min(before, max(total - 1, 0))
         # Not before: another action may have ended the question.
         st.session_state[f"{key}-place"] = place
         st.session_state[key] = max(0, (place_in_list - _PAGE // 4) // (_PAGE // 2) * (_PAGE // 2))
     return key, int(st.session_state.get(key, 0))
+
+
+def _counted(edge: Edge, wanted: Filter, event: int, title: DeltaGenerator, first: DeltaGenerator) -> tuple[int, int]:
+    """How many records pass the filter before the event, and in all; meanwhile, the first matches are shown."""
+
+    def show(records: Sequence[Record]) -> None:
+        with first:
+            grid(
+                raw_table(edge, tuple(records), event),
+                key=f"first-matches-{len(records)}",
+                on_pick=lambda seq: move_to(int(seq)),
+                height=_HEIGHT,
+                label="First matches",
+            )
+
+    return counted(edge, wanted, event, title, show)
 
 
 def _records(edge: Edge, wanted: Filter, event: int) -> None:
@@ -60,7 +77,8 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
         st.space("stretch")
         folds = is_folded(edge, "changelog-mode")
     order = None if folds else sort_order(edge, state.sort)
-    key, offset = _page_of(edge, wanted, order, event, title)
+    first = st.empty()
+    key, offset = _page_of(edge, wanted, order, event, title, first)
     if folds:
         changes = partial(changelog.changes, edge.run_id, edge.node, edge.port, filter=wanted, offset=offset)
         folded = answered("page", edge, wanted, partial(changes, limit=_PAGE), place=title)
@@ -69,6 +87,7 @@ def _records(edge: Edge, wanted: Filter, event: int) -> None:
         records = partial(changelog.page, edge.run_id, edge.node, edge.port, filter=wanted, offset=offset, order=order)
         page = answered("page", edge, wanted, partial(records, limit=_PAGE), order, title)
         total, table = page.total, raw_table(edge, page.records, event, order)
+    first.empty()
     matching = "" if wanted.is_empty else " matches the filter" if total == 1 else " match the filter"
     title.markdown(f"**Changelog** · {words.count(total, 'record')}{matching}")
     if total == 0:

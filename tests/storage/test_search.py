@@ -1,0 +1,75 @@
+"""The search of a large edge, slice by slice: the same counts and pages as in one query, whatever the slices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storage import Store
+from storage.changelogs import search as module
+from storage.changelogs.search import Search
+from storage.wanted import Filter, equal
+from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
+
+ROWS = 60
+ITEMS = edge("items", columns(name="string", n="bigint", part="double"))
+PLAN = plan(ITEMS)
+RECORDS = [(at, b"", "+I", (f"Name {at % 7}%", at * 11, at / 4)) for at in range(1, ROWS + 1)]
+WANTED = {
+    "a text in any case": Filter(text="nAME 3"),
+    "digits": Filter(text="21"),
+    "a dot": Filter(text=".25"),
+    "a sign of LIKE": Filter(text="3%"),
+    "a letter outside ASCII": Filter(text="é"),
+    "nothing": Filter(text="Name 8"),
+    "everything": Filter(text="name"),
+    "a term": Filter(terms=equal([("n", 22)])),
+    "from an event on": Filter(text="Name 3", from_seq=20, to_seq=40),
+}
+
+
+@pytest.fixture
+def run_id(store: Store, tmp_path: Path) -> int:
+    return recorded(store, tmp_path, PLAN, Epoch(records={"items": RECORDS}))
+
+
+@pytest.fixture(params=[1, 7, 100], ids="slices of {}".format)
+def slices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_FIRST_SLICE", max(1, request.param // 2))
+    monkeypatch.setattr(module, "_SLICE", request.param)
+
+
+@pytest.mark.parametrize("most", [0, 5, 10_000])
+@pytest.mark.parametrize("wanted", WANTED.values(), ids=WANTED)
+@pytest.mark.usefixtures("slices")
+def test_counts_and_pages_are_those_of_one_query(
+    wanted: Filter, most: int, store: Store, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = store.changelog
+    whole = changes.page(run_id, "items", filter=wanted, limit=ROWS)
+    matches = [record.row for record in whole.records]
+    monkeypatch.setattr(module, "MOST_ROWS", most)
+    monkeypatch.setattr("storage.changelogs.changelog.MOST_ROWS", most)
+    for seq in (0, 1, 30, ROWS, ROWS + 1):
+        found = Search(seq)
+        changes.search(run_id, "items", found, filter=wanted)
+        expected = (sum(record.seq < seq for record in whole.records), whole.total)
+        assert (found.before, found.total, found.part) == (*expected, 1.0)
+        assert changes.is_counted(run_id, "items", seq, filter=wanted)
+        assert changes.counts(run_id, "items", seq, filter=wanted) == expected
+        # What is found first is at or after the event.
+        assert found.rows[:1] == [row for row in [*matches[expected[0] :], *matches[: expected[0]]][:1] if found.rows]
+    for offset in range(0, whole.total + 1, 2):
+        page = changes.page(run_id, "items", filter=wanted, offset=offset, limit=3)
+        assert page.records == whole.records[offset : offset + 3]
+        assert page.next_after == (page.records[-1].row if offset + 3 < whole.total else None)
+        after = changes.page(run_id, "items", filter=wanted, after=offset, limit=3)
+        assert after.records == tuple(each for each in whole.records if each.row > offset)[:3]
+
+
+def test_an_edge_without_records_has_nothing_to_find(store: Store, tmp_path: Path) -> None:
+    run_id = recorded(store, tmp_path, PLAN, Epoch(records={"items": []}))
+    found = Search(1)
+    store.changelog.search(run_id, "items", found, filter=Filter(text="a"))
+    assert (found.total, found.rows) == (0, [])
