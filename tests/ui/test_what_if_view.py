@@ -32,7 +32,10 @@ def test_the_run_as_it_was_is_where_it_begins(seeded: dict[str, int], open_view:
     app = open_view("what_if", run=seeded["future"])
     assert metrics(app)["Records dropped"] == "12"
     assert metrics(app)["Results wait"] == "2 s"
-    assert app.button(key="what-if-run").disabled
+    app.button(key="what-if-run").click().run()
+    assert [toast.value for toast in app.toast] == [
+        f"Nothing differs from run {seeded['future']}: choose another delay first."
+    ]
     rows = rows_of(app, f"what-if-grid-{seeded['future']}")
     assert (len(rows), rows[0][:2], rows[0][4]) == (12, ["9", "still dropped"], "59 min 58.002 s")
 
@@ -264,6 +267,19 @@ def test_each_of_two_sources_has_its_own_delay(
     app.button(key="what-if-run").click()
     app.run()
     assert [started[0].node(name).parameters["watermark_delay_ms"] for name in late_ones] == [0, 500]
+
+
+def test_a_press_right_after_a_number_was_typed_runs_with_it(
+    seeded: dict[str, int], open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Pipeline] = []
+    monkeypatch.setattr(runs.RunManager, "start", lambda _, pipeline, **__: started.append(pipeline) or 1)
+    run = seeded["future"]
+    app = open_view("what_if", run=run)
+    # Both reach the script at once.
+    app.number_input(key=f"what-if-{run}-per_window-share").set_value(100.0)
+    app.button(key="what-if-run").click().run()
+    assert [each.node("clicks").parameters["watermark_delay_ms"] for each in started] == [NEEDED]
 
 
 def test_on_an_older_run_the_newest_version_keeps_its_changes(

@@ -312,7 +312,7 @@ def _show(run: Run) -> None:
     _sliders(operator, losses, safe, tried, f"what-if-{run.run_id}-{node}", top)
     _figures(run, operator, losses, tried, dropped)
     is_safe = not _may_miss(run, tried)
-    apply_delays(run, operator, tried)
+    apply_delays(run, operator, tried, top)
     draw_figure(loss_chart(losses, operator, tried.delay_ms, tried.lateness_ms, dropped, top), "loss-chart")
     _records(run, operator, tried, is_safe=is_safe)
 

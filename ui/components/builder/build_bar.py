@@ -39,13 +39,14 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
         on_click=guarded(_open_settings),
         args=(drafting,),
     )
+    # Never disabled: a press right after typing comes before the script knows that there is something to save.
     st.button(
         "Saved" if drafting.is_saved else "Save",
-        icon=":material/save:",
+        icon=":material/check:" if drafting.is_saved else ":material/save:",
         key="save",
         shortcut="Ctrl+S",
-        on_click=guarded(drafting.save),
-        disabled=drafting.is_saved,
+        on_click=_save,
+        args=(drafting,),
     )
     if shown is None:
         st.space("stretch")
@@ -80,6 +81,12 @@ def build_bar(drafting: Drafting, verdict: Check, shown: Overlay | None) -> None
         on_click=guarded(start_run),
         args=(drafting,),
     )
+
+
+@guarded
+def _save(drafting: Drafting) -> None:
+    if not drafting.is_saved:
+        drafting.save()
 
 
 def _open_settings(drafting: Drafting) -> None:

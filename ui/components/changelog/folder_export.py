@@ -38,6 +38,7 @@ def _form(edge: Edge, of: str, total: int, what: str, collect: Callable[[Path], 
     folder = st.text_input(
         "Folder",
         key="export-folder",
+        live=True,
         placeholder="s3://bucket/results, gs://, abfss://, or a path",
         help="A new or empty one. A path is on the machine of the studio, relative to the folder of its store.",
     )

@@ -81,7 +81,12 @@ def _changed(pipeline: Pipeline, tried: Tried) -> Pipeline:
 
 
 @guarded
-def _run_it(run: Run, base: _Base, tried: Tried) -> None:
+def _run_it(run: Run, base: _Base, operator: LateOperator, top_ms: int) -> None:
+    # As the address is now: a press right after a number was typed comes before the page is drawn with it.
+    tried = Tried.of(operator, top_ms)
+    if tried.is_as_it_ran(operator):
+        st.toast(f"Nothing differs from run {run.run_id}: choose another delay first.", icon=":material/info:")
+        return
     pipeline = _changed(base.pipeline, tried)
     version = run.pipeline_version
     if run.pipeline_id is not None:
@@ -105,9 +110,8 @@ def _engine_key(run: Run) -> str:
     return f"what-if-engine-{run.run_id}"
 
 
-def apply_delays(run: Run, operator: LateOperator, tried: Tried) -> None:
+def apply_delays(run: Run, operator: LateOperator, tried: Tried, top_ms: int) -> None:
     """Draw what applies the delays that are tried: as a run of a new version, or in the builder."""
-    same = tried.is_as_it_ran(operator)
     base = _base(run, operator)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         run_engine(run.engine, key=_engine_key(run), only_if_several=True)
@@ -116,11 +120,10 @@ def apply_delays(run: Run, operator: LateOperator, tried: Tried) -> None:
             type="primary",
             icon=":material/play_arrow:",
             key="what-if-run",
-            disabled=same,
             on_click=_run_it,
-            args=(run, base, tried),
+            args=(run, base, operator, top_ms),
             help="Saves a new version (if the pipeline is saved), runs it, and compares it with this run.",
         )
-        if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft", disabled=same):
+        if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft"):
             open_draft(_changed(base.pipeline, tried), identity=run.identity)
             go("build")
