@@ -76,9 +76,10 @@ class Jobs:
         else:
             ddl, target = self.parts.target(insert.target, insert.statement), insert.target
             below = _fitted(below, ddl, insert, self.emitter, self.warnings)
+            below = _without_nulls(below, ddl, insert, self.emitter) if insert.session.drops_nulls else below
             parameters = sink_parameters(ddl) | insert.statement.directives.get("parameters", {})
             is_changed = parameters["mode"] == "append" and not self.emitter.derived[below].is_insert_only
-            if is_changed and insert.is_batch:
+            if is_changed and insert.session.is_batch:
                 parameters = {"mode": "changelog"}
             elif is_changed:
                 message = (
@@ -203,6 +204,16 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warning
     if _is_all(items, schema):
         return below
     return emitter.project(below, items, insert.query)
+
+
+def _without_nulls(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
+    """The records without those that have NULL where the table takes none. Source: Flink ConstraintEnforcer."""
+    strict = {*ddl.not_null, *ddl.primary_key}
+    names = [one.name for one in emitter.derived[below].schema if one.nullable and one.name in strict]
+    if not names:
+        return below
+    condition = " AND ".join(f"({quote(name)} IS NOT NULL)" for name in names)
+    return emitter.add("filter", {"condition": condition}, [below], insert.query)
 
 
 def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:

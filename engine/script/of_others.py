@@ -23,7 +23,12 @@ _DATABASE: Final = (
     "this is a statement of a database, not of Flink. Run it there; a table with 'connector' = 'jdbc' or "
     "'postgres-cdc' reads the result."
 )
+_PLAN: Final = (
+    "a compiled plan is of one version of Flink, and is not read here. Write the INSERT INTO that it was made of."
+)
 _WORDS: Final = {
+    "JAR": "EXECUTE JAR runs a program, which is not read here. Write as INSERT INTO ... SELECT what it does.",
+    **dict.fromkeys(("PLAN", "COMPILE PLAN", "COMPILE AND"), _PLAN),
     **dict.fromkeys(
         (f"{verb} {noun}" for verb in ("CREATE", "ALTER") for noun in ("MODEL", "CONNECTION", "AGENT", "TOOL")), _MODEL
     ),

@@ -36,11 +36,23 @@ from engine.sql.rules.clock_readings import marked
 
 
 @dataclass(frozen=True)
+class Session:
+    """Options of SET that only concern the INSERTs after it.
+
+    is_batch: in batch mode a sink receives the result alone, and none of the changes on the way to it. drops_nulls:
+    records with NULL in a column that the sink declares NOT NULL are dropped.
+    """
+
+    is_batch: bool = False
+    drops_nulls: bool = False
+
+
+@dataclass(frozen=True)
 class Insert:
     """An INSERT INTO, or a SELECT whose result is shown (target None).
 
     time: the event time that the table computes, if the query gives it as its last column, which is not written.
-    is_batch: in batch mode, where a sink receives the result alone, and none of the changes on the way to it.
+    session: what SET had chosen by then.
     """
 
     target: str | None
@@ -48,7 +60,7 @@ class Insert:
     query: Expr
     statement: Statement
     time: str = ""
-    is_batch: bool = False
+    session: Session = Session()
 
 
 @dataclass
@@ -57,7 +69,7 @@ class Parts:
 
     dropped: names that may be created again. statements: all of them, to find the one of a place. failures: those that
     could not be read. clock_ms: what the recorded clock tells. is_clock_read: whether PROCTIME() in a query has a
-    value. explained: the queries of EXPLAIN. is_batch: whether SET has chosen batch mode.
+    value. explained: the queries of EXPLAIN. session: what SET has chosen so far.
     """
 
     tables: dict[str, TableDdl] = field(default_factory=dict)
@@ -75,7 +87,7 @@ class Parts:
     failures: list[Failure] = field(default_factory=list)
     clock_ms: int = START_MS
     is_clock_read: bool = False
-    is_batch: bool = False
+    session: Session = Session()
     explained: list[Insert] = field(default_factory=list)
 
     def reading(self, statement: Statement) -> AbstractContextManager[None]:

@@ -27,6 +27,7 @@ from engine.script.parts import Insert, Parts
 from engine.script.python_functions import create_function, is_create_function
 from engine.script.recorded_clock import OPTION, ROWTIME, asks_for_clock, clock_ms, has_own_rowtime, with_rowtime
 from engine.script.refused_by_flink import notes
+from engine.script.same_names import told_apart
 from engine.script.statements import (
     Cursor,
     Statement,
@@ -63,6 +64,7 @@ _OF_CONFLUENT: Final = {
     "sql.state-ttl": "table.exec.state.ttl",
     "sql.tables.scan.idle-timeout": "table.exec.source.idle-timeout",
 }
+_ENFORCER: Final = "table.exec.sink.not-null-enforcer"
 _MODE: Final = "execution.runtime-mode"
 _SET: Final = re.compile(
     r"SET\s+(?:'([^']+)'|([\w.-]+))\s*=\s*(?:'((?:[^']|'')*)'|(.+?))\s*$", re.DOTALL | re.IGNORECASE
@@ -82,7 +84,8 @@ def taken_apart(text: str) -> Parts:
     """The parts of a script, by kind of statement; those that cannot be read are among them as failures."""
     parts = Parts(warnings=notes(text))
     text, parts.failures = tokenizable(without_prompts(text))
-    parts.statements = [_bare(statement) for statement in statements(text)]
+    parts.statements, notes_on_names = told_apart([_bare(statement) for statement in statements(text)])
+    parts.warnings += notes_on_names
     for statement in parts.statements:
         try:
             with parts.reading(statement):
@@ -117,7 +120,7 @@ def _show(parts: Parts) -> None:
     for name in shown:
         statement = parts.views[name] if name in parts.views else parts.tables[name].statement
         query = exp.select("*").from_(exp.to_table(quote(name), dialect=Flink))
-        parts.inserts.append(Insert(None, (), query, statement, is_batch=parts.is_batch))
+        parts.inserts.append(Insert(None, (), query, statement, session=parts.session))
 
 
 def _without_hints(statement: Statement, parts: Parts) -> Statement:
@@ -176,6 +179,9 @@ def _bare(statement: Statement) -> Statement:
 def _statement(statement: Statement, parts: Parts) -> None:
     if not statement.tokens or (statement.begins("END") and len(statement.tokens) == 1):
         return
+    if statement.begins("END", "STATEMENT", "SET"):
+        parts.warnings.append(f"line {statement.place[0]}: Flink would refuse this: END alone ends a statement set.")
+        return
     require_whole(statement)
     statement = _as_table(statement)
     word = statement.tokens[0].text.upper()
@@ -206,7 +212,7 @@ def _statement(statement: Statement, parts: Parts) -> None:
         pass
     elif word in _QUERY:
         parts.inserts.append(
-            Insert(None, (), parsed(statement.tokens, statement.text), statement, is_batch=parts.is_batch)
+            Insert(None, (), parsed(statement.tokens, statement.text), statement, session=parts.session)
         )
     elif word == "SET":
         _set(statement, parts)
@@ -304,7 +310,7 @@ def _insert(statement: Statement, parts: Parts) -> None:
         try:
             inserted = _rows_of(target, columns, query, statement, parts)
         except NoConstant:
-            parts.inserts.append(Insert(target, columns, computed_rows(query), statement, is_batch=parts.is_batch))
+            parts.inserts.append(Insert(target, columns, computed_rows(query), statement, session=parts.session))
             return
         except SqlRejected:
             # A table whose rows are refused still has no other rows than those of the script.
@@ -312,7 +318,7 @@ def _insert(statement: Statement, parts: Parts) -> None:
             raise
         parts.rows.setdefault(target, []).extend(inserted)
     else:
-        parts.inserts.append(Insert(target, columns, query, statement, is_batch=parts.is_batch))
+        parts.inserts.append(Insert(target, columns, query, statement, session=parts.session))
 
 
 def _rows_of(
@@ -361,9 +367,12 @@ def _set(statement: Statement, parts: Parts) -> None:
     if name == OPTION:
         parts.clock_ms = clock_ms(value)
         return
+    if name == _ENFORCER and value.upper() in ("DROP", "ERROR"):
+        parts.session = replace(parts.session, drops_nulls=value.upper() == "DROP")
+        return
     if name == _MODE:
-        parts.is_batch = value.lower() == "batch"
-    if name == _MODE and parts.is_batch:
+        parts.session = replace(parts.session, is_batch=value.lower() == "batch")
+    if name == _MODE and parts.session.is_batch:
         parts.warnings.append(f"{at} everything is a stream here: the rows that are left are those of the batch.")
         return
     if name.startswith("sql-client.") or name in _OF_THE_CLIENT:

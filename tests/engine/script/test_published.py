@@ -417,6 +417,27 @@ def test_in_batch_mode_a_sink_of_added_rows_takes_the_result_of_a_query_that_cha
     assert (of_rows["mode"], of_rows["folder"]) == ("append", "o")
 
 
+def test_what_a_client_runs_beside_sql_is_named(spark: SparkSession) -> None:
+    query = "CREATE TABLE o (k INT) WITH ('connector' = 'print');\n{}\nINSERT INTO o SELECT 1;\n{}"
+    assert "EXECUTE JAR runs a program" in refusals(query.format("EXECUTE JAR 'j.jar';", ""), spark)
+    for plan in ("COMPILE PLAN 'p' FOR INSERT INTO o SELECT 1;", "EXECUTE PLAN 'p';", "COMPILE AND EXECUTE PLAN 'p';"):
+        assert "a compiled plan is of one version of Flink" in refusals(query.format(plan, ""), spark)
+    ended = read(query.format("BEGIN STATEMENT SET;", "END STATEMENT SET;"), spark)
+    assert ended.warnings == ("line 4: Flink would refuse this: END alone ends a statement set.",)
+
+
+@pytest.mark.parametrize(("chosen", "columns"), [("DROP", ["n", "k"]), ("error", [])])
+def test_the_enforcer_drops_records_with_null_where_the_sink_takes_none(
+    chosen: str, columns: list[str], spark: SparkSession
+) -> None:
+    table = "CREATE TABLE t (n INT, k INT, v INT);\nINSERT INTO t VALUES (1, 1, 1);\n"
+    sink = "CREATE TABLE o (n INT NOT NULL, k INT, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'jdbc');\n"
+    set_ = f"SET 'table.exec.sink.not-null-enforcer' = '{chosen}';\n"
+    script = read(f"{set_}{table}{sink}INSERT INTO o SELECT n, k, v FROM t;", spark)
+    conditions = [node.parameters["condition"] for node in script.pipeline.nodes if node.operator == "filter"]
+    assert conditions == ([" AND ".join(f"(`{name}` IS NOT NULL)" for name in columns)] if columns else [])
+
+
 def test_a_field_of_two_rows_is_ambiguous_without_its_row(spark: SparkSession) -> None:
     table = "CREATE TABLE t (a ROW<f INT, b ROW<g INT>>, c ROW<f INT, b ROW<g INT>>);\n"
     table += "INSERT INTO t VALUES (ROW(1, ROW(2)), ROW(3, ROW(4)));"
