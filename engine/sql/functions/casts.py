@@ -6,6 +6,7 @@ string, a boolean is TRUE or FALSE, and a timestamp has the digits of its type."
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
@@ -136,11 +137,16 @@ def _supported(data_type: exp.DataType, node: exp.Cast) -> tuple[Type, int | Non
 
 def _refuse_instant(source_type: Type, target: Type, node: exp.Cast) -> None:
     """Raises SqlRejected for a cast between an instant and a number, which Spark reads as seconds."""
-    value = node.this.sql(dialect=Flink)
-    if source_type.is_instant and target.is_number:
+    is_to_number, is_of_number = (
+        source_type.is_instant and target.is_number,
+        target.is_instant and source_type.is_number,
+    )
+    # It is written for a message alone: in a chain of casts it holds all casts below.
+    value = node.this.sql(dialect=Flink) if is_to_number or is_of_number else ""
+    if is_to_number:
         message = f"a TIMESTAMP_LTZ is not cast to a number. Write UNIX_TIMESTAMP(CAST({value} AS STRING))."
         raise SqlRejected(message, node)
-    if target.is_instant and source_type.is_number:
+    if is_of_number:
         message = f"a number is not cast to TIMESTAMP_LTZ. Write TO_TIMESTAMP_LTZ({value}, 3)."
         raise SqlRejected(message, node)
 
@@ -167,10 +173,22 @@ def spark_type(data_type: exp.DataType) -> tuple[Type | None, int | None]:
         fields = [(field.name, spark_type(field.args["kind"])[0]) for field in data_type.expressions]
         known = tuple((name, part) for name, part in fields if part is not None)
         return (Row(known) if len(known) == len(fields) else None), None
+    if isinstance(kind, exp.DType) and kind is not exp.DType.USERDEFINED and not data_type.expressions:
+        return _plain_type(kind), None
+    return _type_of_text(data_type), None
+
+
+@cache
+def _plain_type(kind: exp.DType) -> Type | None:
+    """The type of a word. A chain of views has the same few thousands of times."""
+    return _type_of_text(exp.DataType(this=kind))
+
+
+def _type_of_text(data_type: exp.DataType) -> Type | None:
     try:
-        return type_from(data_type.sql(dialect="spark")), None
+        return type_from(data_type.sql(dialect="spark"))
     except ValueError:
-        return None, None
+        return None
 
 
 def _fits(source_type: Type, target: Decimal) -> bool:
