@@ -27,7 +27,9 @@ from storage.model import EventRange
 from storage.wanted import Filter, equal
 from tests.storage.written_runs import columns, edge, plan, planned
 
-EVENTS = edge("events", columns(k="bigint", v="bigint", ts="bigint*", w="string"), watermark_delay_ms=5000)
+EVENTS = edge(
+    "events", columns(k="bigint", v="bigint", ts="bigint*", w="string", city="string"), watermark_delay_ms=5000
+)
 NUMBERS = edge("numbers", columns(a="bigint", b="bigint", c="bigint", d="bigint", e="bigint"))
 TOTALS = edge("totals", columns(k="bigint", n="bigint", w="string"), "[I,UB,UA]", ["k"])
 WINDOWS = edge("windows", columns(n="bigint"), operator="window_aggregate")
@@ -101,7 +103,7 @@ def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
     time_ms = "(i * 10 - hash(i + 7) % 20000 + CASE WHEN i % 1000003 = 0 THEN 60000 ELSE 0 END)::BIGINT"
     source = (
         f"SELECT i AS __seq, ''::BLOB AS __step, 0::TINYINT AS __kind, {key} AS k, i AS v, {time_ms} AS ts, "
-        f"{word} AS w FROM {events}"
+        f"{word} AS w, 'city ' || hash(i + 3) % CASE WHEN i % 50 = {low} % 50 THEN 5 ELSE 20 END AS city FROM {events}"
     )
     pairs = (
         f"SELECT i AS __seq, from_hex('0' || s) AS __step, (s + 1)::TINYINT AS __kind, {key} AS k, "
@@ -129,7 +131,8 @@ def write(folder: Path, epoch: int, low: int, high: int) -> EpochOutput:
             connection,
             "SELECT 'totals' AS node, 'in' AS port, i AS seq, ''::BLOB AS step, i * 10 AS event_time_ms, "
             "NULL::BIGINT AS window_start_ms, i * 10 AS window_end_ms, i * 10 + 5 AS watermark_ms, "
-            f"5::BIGINT AS lateness_ms, 'window closed' AS reason FROM range({low}, {high + 1}, 50) r(i)",
+            "5::BIGINT AS lateness_ms, 'window closed' AS reason, true AS is_dropped, '' AS used "
+            f"FROM range({low}, {high + 1}, 50) r(i)",
             folder / "late" / "part-0.parquet",
         )
         copy(
@@ -220,7 +223,9 @@ def ask(store: Store, run_id: int, records: int) -> None:
         ),
         "tables described": lambda: store.catalog.tables(f"run_{run_id}"),
         "late records": lambda: late.page(run_id, offset=at() // 100),
-        "late summary": lambda: late.summary(run_id),
+        "late summary": lambda: late.summary(run_id, last),
+        "which records are late": unremembered(lambda: store.telling_values.groups(run_id, "events")),
+        "map of leads, whole run": unremembered(lambda: store.lead_maps.of(run_id)),
     }
     flows, origins = store.flows, {("totals", "in"): Origin((("k", "k"),))}
     questions |= {
