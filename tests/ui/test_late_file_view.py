@@ -131,6 +131,8 @@ def test_the_delay_to_try_is_that_of_the_records_own_source(store: Store, tmp_pa
     )
     run = run_locally(store, tmp_path, pipeline.model_copy(update={"arrival": Arrival(mode="in_turn")}))
     app = open_view("event_time", run=run, event=5)
+    said = [markdown.value for markdown in app.markdown]
+    assert any(each.endswith(" A watermark delay of **2.002 s** at vans would have kept it.") for each in said)
     button = app.button(key="late-file-0-what-if")
     assert button.label == "Try a delay of 2.002 s at vans"
     button.click()

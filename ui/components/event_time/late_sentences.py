@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from storage.event_time.model import LateSummary, LateTotals
 from storage.model import Run
 from ui.components.runs.so_far import so_far
-from ui.shell import words
+from ui.shell import words, workspace
 
 
 def late_sentence(run: Run, totals: LateTotals, summaries: Sequence[LateSummary]) -> str:
@@ -16,7 +17,8 @@ def late_sentence(run: Run, totals: LateTotals, summaries: Sequence[LateSummary]
     scope = f" {so_far(run)}" if so_far(run) else ""
     outcomes = [*_dropped(totals), *_used(totals)]
     start = f"**{totals.late:,} of {words.count(totals.records, 'record')} {verb} late**{scope}"
-    return f"{start}: {'; '.join(outcomes)}.{_delays(totals, summaries)}"
+    has_several = len(workspace.store().runs.stored(run.run_id).sources) > 1
+    return f"{start}: {'; '.join(outcomes)}.{_delays(totals, summaries, has_several=has_several)}"
 
 
 def lines_sentence(totals: LateTotals) -> str:
@@ -60,12 +62,16 @@ def _names(by_node: dict[str, int], *, counted: bool = False) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _delays(totals: LateTotals, summaries: Sequence[LateSummary]) -> str:
-    """The delays with which nothing had been dropped; where nothing was dropped, with which nothing had been late."""
-    dropped = _needed(summaries, lambda each: each.dropped, lambda each: each.dropped_delay_ms)
+def _delays(totals: LateTotals, summaries: Sequence[LateSummary], *, has_several: bool) -> str:
+    """The delays with which nothing had been dropped; where nothing was dropped, with which nothing had been late.
+
+    has_several: whether the run has several sources, so that it is told whose delay is meant.
+    """
+    needed = partial(_needed, summaries, has_several=has_several)
+    dropped = needed(lambda each: each.dropped, lambda each: each.dropped_delay_ms)
     if dropped:
         return f" {dropped} would have kept {'it' if totals.dropped == 1 else 'all that were dropped'}."
-    used = _needed(summaries, lambda each: each.used, lambda each: each.used_delay_ms)
+    used = needed(lambda each: each.used, lambda each: each.used_delay_ms)
     return f" With {used[:1].lower()}{used[1:]}, none of them had been late." if used else ""
 
 
@@ -73,6 +79,8 @@ def _needed(
     summaries: Sequence[LateSummary],
     count: Callable[[LateSummary], int],
     delay_ms: Callable[[LateSummary], int | None],
+    *,
+    has_several: bool,
 ) -> str:
     """The smallest delay of each source, such as `A watermark delay of 3 s`; empty if one is not known."""
     needed: dict[str, int] = {}
@@ -82,7 +90,10 @@ def _needed(
             return ""
         if own is not None:
             needed[each.source] = max(needed.get(each.source, 0), own)
-    if len(needed) == 1:
-        return f"A watermark delay of **{words.duration(next(iter(needed.values())))}**"
-    delays = [f"**{words.duration(delay)}** at {words.escaped(source)}" for source, delay in needed.items()]
-    return f"Watermark delays of {' and '.join(delays)}" if delays else ""
+    delays = [
+        f"**{words.duration(delay)}**{f' at {words.escaped(source)}' if has_several else ''}"
+        for source, delay in needed.items()
+    ]
+    if not delays:
+        return ""
+    return f"{'A watermark delay' if len(delays) == 1 else 'Watermark delays'} of {' and '.join(delays)}"
