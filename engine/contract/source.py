@@ -50,11 +50,13 @@ class SourceFrames:
     rows: DataFrame
 
     @classmethod
-    def of_records(cls, records: DataFrame) -> SourceFrames:
-        """The frames of a source without rejected rows, from ORDINAL and the schema's columns. All records are +I."""
+    def of_records(cls, records: DataFrame, names: Sequence[str]) -> SourceFrames:
+        """The frames of a source without rejected rows, from ORDINAL and the schema's columns. All records are +I.
+
+        names: of these columns; to ask the frame is a call of the server.
+        """
         from pyspark.sql import functions as f
 
-        names = [name for name in records.columns if name != ORDINAL]
         types = {FILE: "string", LINE: "bigint", RAW: "string", REASON: "string"}
         nothing = {name: f.lit(None).cast(type_).alias(name) for name, type_ in types.items()}
         kind = (f.lit(0).cast("tinyint").alias(KIND), f.lit(None).cast("bigint").alias(WATERMARK))

@@ -184,7 +184,7 @@ class EpochRunner:
         there = {edge: records for edge, records in self._records.items() if edge not in self.views}
         there |= {(name, OUT): records for name, records in self._followed.items()}
         done = frozenset(name for name, _ in (*self._records, *there))
-        written = self._shared.run(self.spark, node, there, done, epoch)
+        written = self._shared.run(self.spark, node, there, done, epoch, self._are_few)
         if written is not None:
             own = written.pop(node.id)
             self._followed |= written
@@ -221,6 +221,7 @@ class EpochRunner:
 
     def _run_keyed(self, node: NodePlan, step: Keyed, events: EpochEvents) -> NodeOutput:
         epoch = events.number
+        given = [self._records[input_.node, input_.port] for input_ in node.inputs]
         gathered = self._gathered(node, step, events)
         clock = None
         if step.uses_time:
@@ -249,7 +250,9 @@ class EpochRunner:
             assert step.kernel is not None
             is_bundled = step.bundling is not None
             task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, is_bundled, events.clock, points)
-        reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)])
+        # Few records of a join may come to more than this process has room for.
+        here = make is not None and len(given) == 1 and self._are_few(given[0].rows)
+        reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)], here=here)
         written = {
             what: [report for report in reports if report["what"] == what]
             for what in (STATES, MERGED, LATE, FIRES, KEY_TIMES, EXPIRED, HELD)
@@ -285,6 +288,17 @@ class EpochRunner:
             return 1
         size = self.files.size([file.path for records in inputs for file in records.files])
         return max(self.cores, -(-rows // _MANY), -(-size // _LARGE))
+
+    def _are_few(self, rows: int) -> bool:
+        """Whether records of an epoch are fewer than what a job of Spark costs, so that its tasks run in this process.
+
+        Not if someone else's code runs in them, which only a worker may hang or break.
+        """
+        return self.is_live and self.files.are_here and rows <= _FEW and not self._has_foreign_code
+
+    @cached_property
+    def _has_foreign_code(self) -> bool:
+        return any(isinstance(node.operator, Operator) and node.operator.foreign_code for node in self.plan.nodes)
 
     def _clock(self, above: Above, events: EpochEvents, ends_only: frozenset[str] = frozenset()) -> Clock:
         name = json.dumps([repr(above), sorted(ends_only)])

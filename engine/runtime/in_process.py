@@ -1,15 +1,16 @@
-"""Tasks without Spark: run one after the other, in the calling process. For tests with many small runs.
+"""Tasks without Spark: run one after the other, in the calling process. For small epochs of live runs, and for tests.
 
-A run of ten records spends most of its time on distributing tasks. A task does the same wherever it runs. Each task is
-pickled, to check that it can be sent to a Spark worker. Work on Spark frames remains a Spark job.
+An epoch of a thousand records spends most of its time on distributing tasks. A task does the same wherever it runs.
+Work on Spark frames remains a Spark job.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
+from traceback import format_exception
 from typing import Any
 
 from engine.contract.sending import check_sendable
@@ -21,7 +22,7 @@ Work = Callable[[], Iterator[dict[str, Any]]]
 @contextmanager
 def in_process() -> Iterator[None]:
     """Inside this block, tasks of this thread that only read and write files run in this process."""
-    token = _NUMBERS.set(count())
+    token = _NUMBERS.set(_NUMBERS.get() or count())
     try:
         yield
     finally:
@@ -38,6 +39,19 @@ def next_number() -> int:
     numbers = _NUMBERS.get()
     assert numbers is not None, "only tasks ask"
     return next(numbers)
+
+
+class TaskFailed(Exception):
+    """A task has raised an error. Its text is the traceback, as that of a worker's error is."""
+
+
+def reports_of(works: Iterable[Work]) -> list[dict[str, Any]]:
+    """Run tasks here. Raises TaskFailed."""
+    with in_process():
+        try:
+            return [report for work in works for report in work()]
+        except Exception as error:
+            raise TaskFailed("".join(format_exception(error))) from error
 
 
 def sendable(work: Work) -> Work:

@@ -27,10 +27,17 @@ def unheard(report: Report) -> None:
 
 
 def run_tasks(
-    frame: DataFrame, task: Callable[[Batches], Iterator[Report]], heard: Callable[[Report], None] = unheard
+    frame: DataFrame,
+    task: Callable[[Batches], Iterator[Report]],
+    heard: Callable[[Report], None] = unheard,
+    *,
+    is_odd: bool = True,
 ) -> list[Report]:
-    """Run a task over each partition of a frame and gather the reports. heard: called with each one as it arrives."""
-    names = frame.columns
+    """Run a task over each partition of a frame and gather the reports. heard: called with each one as it arrives.
+
+    is_odd: whether names of its columns may have quotes or dots: to ask for them is a call of the server.
+    """
+    names = frame.columns if is_odd else []
     is_odd = any("`" in name or "." in name for name in names)
     if is_odd:
         # PySpark sends the columns' names to the server without quotes.
@@ -56,10 +63,17 @@ def run_each(
     spark: SparkSession,
     works: Sequence[Callable[[], Iterator[Report]]],
     heard: Callable[[Report], None] = unheard,
+    *,
+    here: bool = False,
 ) -> list[Report]:
-    """Run each of these in its own task. They read and write files only: Spark just distributes them."""
+    """Run each of these in its own task. They read and write files only: Spark just distributes them.
+
+    here: in this process, since the records are fewer than what a job costs. Raises TaskFailed.
+    """
     if not works:
         return []
+    if here:
+        return in_process.reports_of(works)
     if in_process.is_on():
         reports = []
         for work in works:
@@ -73,7 +87,7 @@ def run_each(
             for place in batch.column(0).to_pylist():
                 yield from works[place]()
 
-    return run_tasks(spark.range(0, len(works), 1, len(works)), task, heard)
+    return run_tasks(spark.range(0, len(works), 1, len(works)), task, heard, is_odd=False)
 
 
 def task_name() -> str:

@@ -104,7 +104,8 @@ class Datagen(MadeUp):
             spark.range(*self.range).select(
                 F.col("id").alias(ORDINAL),
                 *values,
-            )
+            ),
+            schema.names,
         )
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Datagen:

@@ -92,7 +92,7 @@ class Generator(MadeUp):
         """All records; none is ever rejected."""
         from pyspark.sql import functions as F
 
-        self.derive(node, folder)
+        names = self.derive(node, folder).schema.names
         records = spark.range(*self.range).select("id", self._original(F.col("id")).alias("n"))
         ms = self._time(F.col("n"))
         return SourceFrames.of_records(
@@ -102,7 +102,8 @@ class Generator(MadeUp):
                 F.concat(F.lit("k"), self._key(F.col("n")).cast("string")).alias("key"),
                 F.pmod(self._hash("value", F.col("n")), F.lit(self.values).cast("bigint")).alias("value"),
                 (ms if self.time_type == "epoch_ms" else F.timestamp_millis(ms)).alias("ts"),
-            )
+            ),
+            names,
         )
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Generator:

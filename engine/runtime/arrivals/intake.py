@@ -288,7 +288,7 @@ def _read_by_spark(
     # Reading may take as long as its files and servers do: only expressions are watched.
     is_read_only = not (isinstance(node.operator, Source) and node.operator.computed)
     run = (
-        run_tasks
+        partial(run_tasks, is_odd=any("`" in name or "." in name for name in node.schema.names))
         if is_read_only
         else partial(watched.run, node=node_id, suspects=lambda: [suspects_of_source(frames.rows)])
     )

@@ -8,7 +8,7 @@ A step shares a job if it is available in Arrow (`engine.runtime.edges.arrow_nat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -48,11 +48,18 @@ class SharedJobs:
         return files
 
     def run(
-        self, spark: SparkSession, node: NodePlan, there: Mapping[Edge, EdgeRecords], done: frozenset[str], epoch: int
+        self,
+        spark: SparkSession,
+        node: NodePlan,
+        there: Mapping[Edge, EdgeRecords],
+        done: frozenset[str],
+        epoch: int,
+        are_few: Callable[[int], bool],
     ) -> dict[str, EdgeRecords] | None:
         """Run a stateless step with all others whose inputs are there. None if it is not available in Arrow.
 
-        there: the records of edges. done: nodes that have run. Returns the records of all steps of the job, by node.
+        there: the records of edges. done: nodes that have run. are_few: whether so many are no job for Spark. Returns
+        the records of all steps of the job, by node.
         """
         own = self._branches_on(node, there)
         if own is None:
@@ -70,7 +77,8 @@ class SharedJobs:
             for branch in of_node
             for file in branch.records.files
         ]
-        reports = run_each(spark, [partial(_write, *each, place) for place, each in enumerate(work)])
+        here = are_few(sum(branch.records.rows for of_node in branches.values() for branch in of_node))
+        reports = run_each(spark, [partial(_write, *each, place) for place, each in enumerate(work)], here=here)
         written: dict[str, EdgeRecords] = {}
         for each in files.values():
             written |= each.written(reports)
