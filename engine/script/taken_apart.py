@@ -77,7 +77,7 @@ _STATEMENTS: Final = tuple(
     f"{word} {what}" for word in ("CREATE", "DROP", "ALTER") for what in ("TABLE", "VIEW", "FUNCTION")
 ) + ("INSERT INTO", "CREATE TEMPORARY", "EXECUTE STATEMENT", "BEGIN STATEMENT")
 _FIRST_WORDS: Final = tuple("SELECT INSERT CREATE DROP ALTER SET EXPLAIN DESCRIBE SHOW WITH USE".split())  # noqa: SIM905
-_QUIET: Final = tuple("USE SHOW DESCRIBE DESC EXPLAIN DROP ALTER RESET ANALYZE ADD LOAD UNLOAD".split())  # noqa: SIM905
+_QUIET: Final = tuple("SHOW DESCRIBE DESC EXPLAIN DROP ALTER RESET ANALYZE ADD LOAD UNLOAD".split())  # noqa: SIM905
 
 
 def taken_apart(text: str) -> Parts:
@@ -208,7 +208,8 @@ def _statement(statement: Statement, parts: Parts) -> None:
         parts.functions[function.name.upper()] = function
     elif word == "INSERT":
         _insert(statement, parts)
-    elif word in ("ALTER", "DROP") and altered(statement, parts):
+    elif word == "USE" or (word in ("ALTER", "DROP") and altered(statement, parts)):
+        # What USE means for tables of one name is in their names already (`same_names`).
         pass
     elif word in _QUERY:
         parts.inserts.append(

@@ -68,7 +68,6 @@ CASES = {
             "line 2: SHOW: CREATE TABLE t (k INT, s STRING, ts TIMESTAMP(3)) WITH ('connector' = 'datagen', "
             "'number-of-rows' = '5')",
             "line 4: DESCRIBE: t: k INT, s STRING, ts TIMESTAMP(3)",
-            "line 10: USE has no effect here and is ignored.",
             "line 8: EXPLAIN: t: Datagen [I], scan; project_3: Project [I], projection",
         ],
     ),
