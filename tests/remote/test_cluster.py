@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -20,71 +16,21 @@ from engine.contract.recorder import EpochOutput
 from engine.examples import FOLDER, examples
 from engine.runtime import run
 from engine.runtime.in_process import in_process
-from engine.spark.java import environment
 from engine.spark.run_files import LocalFiles
 from engine.spark.session import disconnect, get_spark, server_of
 from tests.conftest import INTERPRETED
 from tests.engine.planning import counted_numbers
 from tests.golden.trace import TraceRecorder, plan_of, run_pipeline
-from tests.remote.connect_server import short_lived
-from tests.serving import free_port
+from tests.remote.standalone import standalone
 
 pytestmark = pytest.mark.slow
-_SPARK = Path(pyspark.__file__).parent
-
-
-def _daemon(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    with (folder / "log").open("ab") as log:
-        return subprocess.Popen(
-            [str(_SPARK / "bin" / "spark-class"), *arguments],
-            cwd=folder,
-            env={
-                **{name: value for name, value in os.environ.items() if not name.startswith("SPARK_")},
-                **environment(),
-                **short_lived(),
-                "PYSPARK_PYTHON": sys.executable,
-                "SPARK_LOCAL_IP": "127.0.0.1",
-                "SPARK_WORKER_DIR": str(folder),
-            },
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """The address of a master, and its two workers, with a core each."""
-    folder = tmp_path_factory.mktemp("cluster")
-    port = free_port()
-    address = f"spark://127.0.0.1:{port}"
-    master = _daemon(
-        folder,
-        "org.apache.spark.deploy.master.Master",
-        *("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port())),
-    )
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        with socket.socket() as knock:
-            if knock.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.2)
-    workers = [
-        _daemon(
-            folder,
-            "org.apache.spark.deploy.worker.Worker",
-            *("--host", "127.0.0.1", "--webui-port", str(free_port()), "--cores", "1", "--memory", "1g", address),
-        )
-        for _ in range(2)
-    ]
-    try:
-        yield address, workers
-    finally:
-        disconnect(address)
-        for process in (*workers, master):
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+    with standalone(tmp_path_factory.mktemp("cluster"), 2) as started:
+        yield started
 
 
 class KilledBetween(TraceRecorder):
