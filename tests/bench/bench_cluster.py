@@ -95,7 +95,7 @@ class Cluster:
 
 @contextmanager
 def _cluster(workers: int, folder: Path) -> Iterator[Cluster]:
-    settings, log = folder / "conf", folder / "log"
+    settings, log = folder / "conf", folder / "events"
     for each in (settings, log):
         each.mkdir()
     text = "".join(f"{name} {value}\n" for name, value in (_LOG | {"spark.eventLog.dir": log.as_uri()}).items())

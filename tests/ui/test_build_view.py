@@ -16,6 +16,7 @@ from engine.expressions.flink_sql import flink
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Schema
 from storage import Store
+from storage.changelogs.model import HeavyKey
 from tests.engine.planning import pipeline_of, rows
 from tests.ui.conftest import OpenView
 from ui.builder.editing import add_node, set_parameter
@@ -91,6 +92,22 @@ def test_the_plan_of_the_selected_node_is_explained(open_draft: OpenDraft) -> No
     assert "Replace, AccRetract" in facts
     assert "columnar: COUNT" in facts
     assert not labelled(app.button, "Run").disabled
+
+
+def test_the_plan_names_the_key_that_has_one_task_work_longer(
+    store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = examples()["01-word-frequency"]
+    store.drafts.save("k1", History(pipeline).to_json(), identity="mine")
+    run = store.runs.create("p", pipeline.to_json(), identity="mine")
+    store.runs.fail(run.run_id, "it was ended.")
+    heavy = {run.run_id: (HeavyKey(("Hello",), 50_000, "count_words", 100_000),)}
+    monkeypatch.setattr(store.flows, "heavy_keys", lambda run_id: heavy[run_id])
+    app = open_view("build", draft="k1", run=str(run.run_id))
+    app.segmented_control(key="drawer-tab").set_value("Plan").run()
+    assert not app.exception
+    told = [caption.value for caption in app.caption if "One task processes them" in caption.value]
+    assert ["`Hello` has 50% of its 100,000 records" in each for each in told] == [True]
 
 
 def test_every_operator_of_the_examples_gets_its_form(open_draft: OpenDraft) -> None:

@@ -31,6 +31,7 @@ from ui.components.event_time.late_records import (
     rejected_summary,
 )
 from ui.components.grip import drawer_grip
+from ui.components.runs.heavy_keys import heavy_keys
 from ui.components.time_travel.event_player import event_player
 from ui.runs.overlay import Overlay
 from ui.shell import words, workspace
@@ -218,6 +219,8 @@ def _plan(pipeline: Pipeline, verdict: Check, shown: Overlay | None, node_id: st
         if shown is not None:
             node_in_run(shown, verdict, node_id)
     st.markdown("**All nodes**")
+    if shown is not None:
+        heavy_keys(shown.run)
     if verdict.plan:
         whole_plan(verdict.plan)
     else:
