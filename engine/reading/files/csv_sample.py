@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import IO
+from typing import IO, Final
 
 from engine.contract.frames import is_reserved
 from engine.errors import SourceError, SourceMissing
@@ -15,6 +16,9 @@ from engine.model.schema import Column
 from engine.reading.files.input_files import InputFile, opened, text_lines
 from engine.reading.typed.columns import check_names, usable_names
 from engine.reading.typed.inference import infer_text
+
+# Of a bucket, an object takes some requests, each as long as the way there and back.
+_AT_ONCE: Final = 32
 
 
 @dataclass(frozen=True)
@@ -43,11 +47,10 @@ def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tup
     names = dialect.names
     first: InputFile | None = None
     rows: list[list[str]] = []
-    for file in files:
-        with opened(file, node) as stream:
-            records = _records(stream, dialect)
+    for together in _together(files):
+        most = dialect.sample_rows - len(rows)
+        for file, (found, of_file) in zip(together, _beginnings(together, dialect, node, most), strict=True):
             if dialect.header:
-                found = next(records, [])
                 if not found:
                     continue
                 _check_header(found, file, node)
@@ -60,7 +63,7 @@ def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tup
                     _check_width(names, header, file, node)
                 elif tuple(header) != names:
                     raise _other_header(header, file, names, first, node)
-            rows.extend(islice(records, dialect.sample_rows - len(rows)))
+            rows.extend(of_file[: dialect.sample_rows - len(rows)])
     if not names and rows:
         names = tuple(f"column{at}" for at in range(1, len(rows[0]) + 1))
     if not names:
@@ -73,6 +76,35 @@ def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tup
         Column(name, infer_text(None if row[at] in nulls else row[at] for row in fitting))
         for at, name in enumerate(names)
     )
+
+
+def _together(files: Sequence[InputFile]) -> Iterator[Sequence[InputFile]]:
+    """The files in groups that are opened at the same time: many objects of a bucket, other files one by one.
+
+    The first one is alone, as it usually has enough rows.
+    """
+    at = 0
+    while at < len(files):
+        size = _AT_ONCE if at and not files[at].is_here and files[at].storage is None else 1
+        yield files[at : at + size]
+        at += size
+
+
+def _beginnings(
+    files: Sequence[InputFile], dialect: Dialect, node: str, most: int
+) -> Sequence[tuple[list[str], list[list[str]]]]:
+    """The header and the first rows of each file, at most so many."""
+
+    def beginning(file: InputFile) -> tuple[list[str], list[list[str]]]:
+        with opened(file, node) as stream:
+            records = _records(stream, dialect)
+            found = next(records, []) if dialect.header else []
+            return found, list(islice(records, most)) if found or not dialect.header else []
+
+    if len(files) == 1:
+        return [beginning(files[0])]
+    with ThreadPoolExecutor(len(files)) as pool:
+        return list(pool.map(beginning, files))
 
 
 def _records(stream: IO[bytes], dialect: Dialect) -> Iterator[list[str]]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import TimeUnit
-from engine.reading.files.csv_sample import renamed_columns
+from engine.reading.files import csv_sample
+from engine.reading.files.csv_sample import Dialect, renamed_columns
+from engine.reading.files.input_files import InputFile
 from engine.sources.csv import Csv
 from tests.engine.sources.reading import read, types
 
@@ -344,3 +350,29 @@ def test_every_name_in_a_header_is_usable_or_renamed_with_a_sentence(
     found = renamed_columns(header.split(","))
     assert found.keys() == said.keys()
     assert all(found[name].startswith(sentence) for name, sentence in said.items())
+
+
+def test_many_objects_of_a_bucket_are_opened_together_and_are_one_source_as_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    together, most = [0], [0]
+    at_once = threading.Barrier(4)
+
+    @contextmanager
+    def opened(file: InputFile, node: str) -> Iterator[IO[bytes]]:
+        together[0] += 1
+        most[0] = max(most[0], together[0])
+        if file.name != "0.csv":
+            # Unless so many are opened together, this breaks.
+            at_once.wait(20)
+        yield io.BytesIO(b"k,odd\n1,x\n" if file.name == "7.csv" else f"k,v\n1,{file.name}\n".encode())
+        together[0] -= 1
+
+    monkeypatch.setattr(csv_sample, "opened", opened)
+    monkeypatch.setattr(csv_sample, "_AT_ONCE", 4)
+    files = tuple(InputFile(f"s3://bucket/{at}.csv", f"{at}.csv", 10, 1) for at in range(9))
+    dialect = Dialect(True, (), ",", '"', "", False, 5)
+    assert [column.name for column in csv_sample.sample_csv(files[:5], dialect, "n")] == ["k", "v"]
+    assert most == [4]
+    with pytest.raises(SourceError, match=r"7\.csv lacks the column 'v', which 0\.csv has"):
+        csv_sample.sample_csv(files, dialect, "n")
