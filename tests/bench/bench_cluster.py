@@ -1,12 +1,12 @@
-"""Which part of a run on a cluster is serial: CPU seconds by process, and the bytes that are moved.
+"""Which part of a run on a cluster is serial: CPU seconds by process, and the bytes that its tasks write.
 
     python -m tests.bench.bench_cluster [--events N] [--keys N] [--workers 1 2 4] [--workloads ...]
 
 Spark standalone on this machine, with workers of one core each. A workload runs once over its first events, and is then
 measured. Its serial part is what the app's process does (planning, the client, loading into the store) and the driver's
 JVM; how much of it is loading is the difference to a run that keeps nothing. The rest are the executors and their
-Python workers. Tasks are those of Spark's event log. Skewed inputs follow: many small keys, and one key with half of
-all records. Not part of the test run.
+Python workers. Tasks are those of Spark's event log; Spark shuffles nothing, as tasks write the files of each
+partition. Skewed inputs follow: many small keys, and one key with half of all records. Not part of the test run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,16 +49,6 @@ _LOG: Final = {
     "spark.eventLog.compress": "false",
     "spark.eventLog.rolling.enabled": "false",
 }
-
-
-@dataclass(frozen=True)
-class Tasks:
-    """The tasks of a run. shuffled: bytes; read: the records that each task of the last large stage read."""
-
-    number: int
-    shuffled: int
-    slowest: float
-    heaviest: float
 
 
 class Cluster:
@@ -111,53 +100,42 @@ def _cluster(workers: int, folder: Path) -> Iterator[Cluster]:
             server.close(20)
 
 
-def _run(cluster: Cluster, workload: str, file: Path, place: Path, *, keeps: bool) -> float:
-    """Run it; returns the CPU seconds of planning."""
-    began = time.process_time()
+def _run(cluster: Cluster, workload: str, file: Path, place: Path, *, keeps: bool) -> int:
+    """Run it; returns the bytes of its files."""
     pipeline = script_of(script(workload, file.name), TypeRules(), file.parent).pipeline
     planned = plan(pipeline, TypeRules(), file.parent)
-    took = time.process_time() - began
     with tempfile.TemporaryDirectory(dir=place) as name, Store.open(Path(name) / "studio.duckdb") as store:
         files = LocalFiles(Path(name) / "run")
         recorder: Recorder = store.record(store.runs.create("x", pipeline.to_json()).run_id) if keeps else Nobody()
-        run(planned, spark=cluster.spark, recorder=recorder, folder=file.parent, files=files, frees=True)
-    return took
+        run(planned, spark=cluster.spark, recorder=recorder, folder=file.parent, files=files)
+        return sum(each.stat().st_size for each in files.folder.rglob("*") if each.is_file())
 
 
 def _measured(cluster: Cluster, workload: str, file: Path, place: Path, *, keeps: bool = True) -> str:
     """A line with what it took."""
     seen = len(cluster.tasks(0))
     before, began = cluster.cpu(), time.perf_counter()
-    planning = _run(cluster, workload, file, place, keeps=keeps)
+    written = _run(cluster, workload, file, place, keeps=keeps)
     wall = time.perf_counter() - began
     spent = {role: seconds - before[role] for role, seconds in cluster.cpu().items()}
-    tasks = _of(cluster.tasks(seen))
     serial = (spent["app"] + spent["driver"]) / sum(spent.values())
     parts = " ".join(f"{role} {seconds:6.1f}" for role, seconds in spent.items())
+    ended = cluster.tasks(seen)
     return (
-        f"{wall:6.1f} s | CPU s: {parts}, planning {planning:4.1f} | serial {serial:4.0%} | {tasks.number:4} tasks, "
-        f"shuffled {tasks.shuffled / 1e6:7.1f} MB | max/mean {tasks.slowest:.1f} of time, "
-        f"{tasks.heaviest:.1f} of records"
+        f"{wall:6.1f} s | CPU s: {parts} | serial {serial:4.0%} | {len(ended):4} tasks, "
+        f"{written / 1e6:7.1f} MB of files | slowest task {_slowest(ended)}"
     )
 
 
-def _of(ended: list[dict[str, Any]]) -> Tasks:
-    """Of the tasks of a run: those of the stage that read most records tell how evenly they are spread."""
-    stages: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    shuffled = 0
+def _slowest(ended: list[dict[str, Any]]) -> str:
+    """The longest task of the stage that took longest, after that which reads, as a multiple of the mean."""
+    stages: dict[int, list[int]] = defaultdict(list)
     for task in ended:
-        metrics = task["Task Metrics"]
-        read = metrics["Shuffle Read Metrics"]
-        stages[task["Stage ID"]].append((metrics["Executor Run Time"], read["Total Records Read"]))
-        shuffled += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
-    largest = max(stages.values(), key=lambda tasks: sum(records for _, records in tasks), default=[])
-    times, records = [each[0] for each in largest] or [0], [each[1] for each in largest] or [0]
-    return Tasks(len(ended), shuffled, _spread(times), _spread(records))
-
-
-def _spread(numbers: list[int]) -> float:
-    mean = sum(numbers) / len(numbers)
-    return max(numbers) / mean if mean else 0.0
+        stages[task["Stage ID"]].append(task["Task Metrics"]["Executor Run Time"])
+    stages.pop(min(stages), None)
+    longest = max(stages.values(), key=sum, default=[0])
+    mean = sum(longest) / len(longest)
+    return f"{max(longest) / mean if mean else 0:.1f} times the mean of {len(longest)}, {max(longest) / 1000:.1f} s"
 
 
 def _skewed(folder: Path, count: int) -> Path:
