@@ -59,7 +59,10 @@ def late_summary(run: Run, totals: LateTotals) -> None:
     if not totals.late:
         none_late("No record was late for any operator", run)
         return
-    st.markdown(late_sentence(run, totals, workspace.store().late.summary(run.run_id, totals.last_seq)))
+    store = workspace.store()
+    has_several = len(store.runs.stored(run.run_id).sources) > 1
+    summaries = store.late.summary(run.run_id, totals.last_seq)
+    st.markdown(late_sentence(run, totals, summaries, has_several=has_several))
     if lines := lines_sentence(totals):
         st.caption(lines)
 

@@ -8,16 +8,18 @@ from functools import partial
 from storage.event_time.model import LateSummary, LateTotals
 from storage.model import Run
 from ui.components.runs.so_far import so_far
-from ui.shell import words, workspace
+from ui.shell import words
 
 
-def late_sentence(run: Run, totals: LateTotals, summaries: Sequence[LateSummary]) -> str:
-    """The records that were late, each once; how many were dropped and used, by whom; the delay that they needed."""
+def late_sentence(run: Run, totals: LateTotals, summaries: Sequence[LateSummary], *, has_several: bool = False) -> str:
+    """The records that were late, each once; how many were dropped and used, by whom; the delay that they needed.
+
+    has_several: whether the run has several sources, so that it is told whose delay is meant.
+    """
     verb = "was" if totals.late == 1 else "were"
     scope = f" {so_far(run)}" if so_far(run) else ""
     outcomes = [*_dropped(totals), *_used(totals)]
     start = f"**{totals.late:,} of {words.count(totals.records, 'record')} {verb} late**{scope}"
-    has_several = len(workspace.store().runs.stored(run.run_id).sources) > 1
     return f"{start}: {'; '.join(outcomes)}.{_delays(totals, summaries, has_several=has_several)}"
 
 
@@ -63,10 +65,7 @@ def _names(by_node: dict[str, int], *, counted: bool = False) -> str:
 
 
 def _delays(totals: LateTotals, summaries: Sequence[LateSummary], *, has_several: bool) -> str:
-    """The delays with which nothing had been dropped; where nothing was dropped, with which nothing had been late.
-
-    has_several: whether the run has several sources, so that it is told whose delay is meant.
-    """
+    """The delays with which nothing had been dropped; where nothing was dropped, with which nothing had been late."""
     needed = partial(_needed, summaries, has_several=has_several)
     dropped = needed(lambda each: each.dropped, lambda each: each.dropped_delay_ms)
     if dropped:
@@ -91,7 +90,7 @@ def _needed(
         if own is not None:
             needed[each.source] = max(needed.get(each.source, 0), own)
     delays = [
-        f"**{words.duration(delay)}**{f' at {words.escaped(source)}' if has_several else ''}"
+        f"**{words.duration(delay)}**{f' at {words.escaped(source)}' if has_several or len(needed) > 1 else ''}"
         for source, delay in needed.items()
     ]
     if not delays:
