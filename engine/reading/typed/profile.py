@@ -145,6 +145,9 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
         if type_ == STRING and kinds[kind] and _ALMOST_ALL * len(values) <= count < len(values):
             proposed, fit = kind, count
             break
+    # A type from the first rows, or of the user.
+    if type_ in (BIGINT, DOUBLE, BOOLEAN):
+        fit = sum(kinds[part] for part in _WIDER[type_]) or fit
     cut = sum(_NANOSECONDS.search(text) is not None for text in values) if isinstance(proposed, Timestamp) else 0
     beside += f"; {cut:,} {'has' if cut == 1 else 'have'} nanoseconds, which are cut off" if cut else ""
     beside += f" (of the first {ROWS:,} rows)" if len(texts) >= ROWS else ""

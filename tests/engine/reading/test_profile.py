@@ -65,6 +65,14 @@ def test_almost_all_values_say_what_a_column_is_and_the_others_are_named(tmp_pat
     assert times == ()
 
 
+def test_a_type_that_the_first_rows_have_is_counted_in_all_of_them(tmp_path: Path) -> None:
+    rows = [f"{at}.5" for at in range(1_500)]
+    rows[1_200] = "heavy"
+    (tmp_path / "in.csv").write_text("\n".join(["kg", *rows]), encoding="utf-8")
+    (column,), _ = Csv(path="in.csv").profile("n", tmp_path)
+    assert column.why == '1,499 of 1,500 are numbers; 1 is not, such as "heavy"'
+
+
 def test_nanoseconds_that_are_cut_off_are_told(tmp_path: Path) -> None:
     rows = [f"2024-05-01 10:00:{at:02}.12345678{at % 2},2024-05-01 10:00:00.123456000,1.123456789" for at in range(4)]
     (tmp_path / "in.csv").write_text("\n".join(["a,b,c", *rows]), encoding="utf-8")
