@@ -59,6 +59,8 @@ _FEW: Final = 10_000
 # The most records, or stored bytes, for one task: it sorts them in memory.
 _MANY: Final = 4_000_000
 _LARGE: Final = 256 << 20
+# The most bytes of state that are held in this process.
+_SMALL: Final = 64 << 20
 
 
 @dataclass
@@ -250,8 +252,11 @@ class EpochRunner:
             assert step.kernel is not None
             is_bundled = step.bundling is not None
             task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, is_bundled, events.clock, points)
-        # Few records of a join may come to more than this process has room for.
-        here = make is not None and len(given) == 1 and self._are_few(given[0].rows)
+        # Few records of a join may come to more than this process has room for, as may those of many windows that end
+        # at once, and a large state that is merged.
+        read = states.files if step.uses_time else states.to_merge()
+        is_small = sum(self.workspace.size(file.path) for file in read) <= _SMALL
+        here = make is not None and len(given) == 1 and self._are_few(given[0].rows) and is_small
         reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)], here=here)
         written = {
             what: [report for report in reports if report["what"] == what]

@@ -17,7 +17,7 @@ from engine.contract.stream import Taken
 from engine.errors import PipelineError, RunFailed
 from engine.model.pipeline import Pipeline
 from engine.reading.files.growing import GrowingFiles
-from engine.runtime import run
+from engine.runtime import epoch, run
 from engine.runtime.arrivals import live
 from engine.runtime.in_process import in_process
 from engine.spark.run_files import LocalFiles
@@ -263,6 +263,34 @@ def test_a_source_that_ends_and_says_its_watermarks_itself_stands_beside_one_tha
     with in_process():
         bounded = run_pipeline(same, spark, tmp_path, tmp_path / "bounded", epochs=2, partitions=2)
     assert recorder.text().splitlines() == bounded.text().splitlines()
+
+
+def test_small_epochs_run_here_unless_much_state_is_read_or_merged(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places: list[bool] = []
+    handed_out = epoch.run_each
+
+    def noted(session: SparkSession, works: Any, *, here: bool) -> Any:
+        places.append(here)
+        return handed_out(session, works, here=here)
+
+    def changelog(name: str) -> list[str]:
+        folder = tmp_path / name
+        folder.mkdir()
+        places.clear()
+        recorder = Fed(feeder(folder, 1, {"left": list(rows(1, 30)), "right": list(rows(51, 20))}))
+        run_live(two_sources(), spark, folder, folder / "state", recorder)
+        return recorder.text().splitlines()
+
+    monkeypatch.setattr(epoch, "run_each", noted)
+    here = changelog("here")
+    # A join is the workers': few records may find many partners.
+    assert set(places) == {True, False}
+    were_here = places.count(True)
+    monkeypatch.setattr(epoch, "_SMALL", 0)
+    assert changelog("there") == here
+    assert places.count(True) < were_here
 
 
 def test_a_generator_without_end_makes_each_record_once(spark: SparkSession, tmp_path: Path) -> None:
