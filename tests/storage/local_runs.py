@@ -27,14 +27,23 @@ from storage.model import SavedPipeline
 from tests.storage.written_runs import Epoch, Event
 
 
-def run_locally(store: Store, folder: Path, pipeline: Pipeline, saved: SavedPipeline | None = None) -> int:
+def run_locally(
+    store: Store, folder: Path, pipeline: Pipeline, saved: SavedPipeline | None = None, identity: str = ""
+) -> int:
     """Run a pipeline in one epoch and keep it; its number. folder: what relative file names are relative to."""
-    return keep(store, pipeline, *computed(pipeline, folder), saved)
+    return keep(store, pipeline, *computed(pipeline, folder), saved, identity)
 
 
-def keep(store: Store, pipeline: Pipeline, run_plan: RunPlan, epoch: Epoch, saved: SavedPipeline | None = None) -> int:
-    """Keep a run of one epoch as finished; its number. saved: the version that it is of."""
-    of_version: dict[str, Any] = {}
+def keep(
+    store: Store,
+    pipeline: Pipeline,
+    run_plan: RunPlan,
+    epoch: Epoch,
+    saved: SavedPipeline | None = None,
+    identity: str = "",
+) -> int:
+    """Keep a run of one epoch as finished; its number. saved: the version that it is of, else of this identity."""
+    of_version: dict[str, Any] = {"identity": identity}
     if saved is not None:
         of_version = {"pipeline_id": saved.pipeline_id, "pipeline_version": saved.version, "identity": saved.identity}
     run = store.runs.create(pipeline.name, pipeline.to_json(), engine="local[2]", **of_version)

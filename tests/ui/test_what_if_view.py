@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,6 +17,7 @@ from tests.storage.local_runs import run_locally
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
+from ui.builder.history import History
 from ui.runs import manager as runs
 from ui.shell.state import KEY
 
@@ -280,6 +282,35 @@ def test_a_press_right_after_a_number_was_typed_runs_with_it(
     app.number_input(key=f"what-if-{run}-per_window-share").set_value(100.0)
     app.button(key="what-if-run").click().run()
     assert [each.node("clicks").parameters["watermark_delay_ms"] for each in started] == [NEEDED]
+
+
+def test_the_draft_that_ran_gets_what_was_applied_unless_it_was_edited_since(
+    store: Store, tmp_path: Path, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs.RunManager, "start", lambda *_, **__: 1)
+    arrivals = [[1, 0], [2, 5000], [3, 9000], [2, 100]]
+    pipeline = pipeline_of(
+        "clicks -> sums -> out",
+        clicks=rows("id bigint, ts bigint", rows=arrivals, event_time="ts", watermark_delay_ms=500),
+        sums=("window_aggregate", {"size_ms": 1000, "aggregates": [{"function": "COUNT", "name": "n"}]}),
+        out=("sink", {"mode": "append"}),
+    )
+    run = run_locally(store, tmp_path, pipeline, identity="mine")
+
+    def applied(draft: Pipeline) -> list[Any]:
+        store.drafts.save("draft", History(draft).to_json(), identity="mine")
+        app = open_view("what_if", run=run, delay="9000")
+        app.button(key="what-if-run").click().run()
+        kept = store.drafts.load("draft")
+        assert kept is not None
+        now = History.from_json(kept.document).now
+        return [now.node("clicks").parameters["watermark_delay_ms"], *(each.value for each in app.toast)]
+
+    assert applied(pipeline) == [9000]
+    out = pipeline.node("out").model_copy(update={"parameters": {}})
+    nodes = tuple(out if node.id == "out" else node for node in pipeline.nodes)
+    edited = pipeline.model_copy(update={"nodes": nodes})
+    assert applied(edited) == [500, "The draft in Build was edited since, and keeps its delays."]
 
 
 def test_on_an_older_run_the_newest_version_keeps_its_changes(

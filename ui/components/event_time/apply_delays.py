@@ -11,7 +11,7 @@ from storage.errors import UnknownPipeline
 from storage.event_time.needed_waits import LateOperator
 from storage.model import Run
 from ui.access.people import person
-from ui.builder.drafting import open_draft
+from ui.builder.drafting import open_draft, open_of_run
 from ui.builder.merging import changed_nodes, is_same
 from ui.components.engines.engine_choice import chosen_engine, run_engine
 from ui.components.event_time.tried_delays import Tried
@@ -95,6 +95,8 @@ def _run_it(run: Run, base: _Base, operator: LateOperator, top_ms: int) -> None:
             pipeline.to_json(), name=pipeline.name, pipeline_id=run.pipeline_id, note=note, made_by=person()
         )
         version = saved.version
+    elif run.identity:
+        _draft_it(run, base, tried)
     started = runs().start(
         pipeline,
         master=chosen_engine(_engine_key(run), run.engine),
@@ -104,6 +106,15 @@ def _run_it(run: Run, base: _Base, operator: LateOperator, top_ms: int) -> None:
     )
     lead_to("run")
     state.update(run=started, versus=run.run_id, edge=None, event=None)
+
+
+def _draft_it(run: Run, base: _Base, tried: Tried) -> None:
+    """The draft that ran gets these delays, too; one that was edited since keeps its own."""
+    drafting = open_of_run(run)
+    if is_same(drafting.pipeline, base.pipeline):
+        drafting.edit(_changed(drafting.pipeline, tried))
+    else:
+        st.toast("The draft in Build was edited since, and keeps its delays.", icon=":material/info:")
 
 
 def _engine_key(run: Run) -> str:
@@ -122,7 +133,7 @@ def apply_delays(run: Run, operator: LateOperator, tried: Tried, top_ms: int) ->
             key="what-if-run",
             on_click=_run_it,
             args=(run, base, operator, top_ms),
-            help="Saves a new version (if the pipeline is saved), runs it, and compares it with this run.",
+            help="Changes the pipeline (a new version, if it is saved), runs it, and compares it with this run.",
         )
         if st.button("Open in the builder", icon=":material/edit_square:", key="what-if-draft"):
             open_draft(_changed(base.pipeline, tried), identity=run.identity)
