@@ -14,6 +14,7 @@ from engine.errors import PipelineError, StudioError
 from engine.model.guesses import group_column, key_column, time_column
 from engine.model.pipeline import Edge, Node, Pipeline, free_node_id
 from engine.model.schema import Schema
+from engine.model.types import STRING
 from engine.reading.files.source import FileSource
 from engine.reading.typed.profile import ColumnProfile, TimeProposal
 from engine.registry import sources
@@ -29,8 +30,8 @@ def readable() -> tuple[str, ...]:
 
 def first_pipeline(path: str, folder: Path) -> Pipeline:
     """A pipeline that reads a stored file. Raises PipelineError for an unsupported file type."""
-    source, others = _source(path, folder)
-    step = _step(others, is_timed="event_time" in source.parameters)
+    source, others, unique = _source(path, folder)
+    step = _step(others, unique, is_timed="event_time" in source.parameters)
     nodes = [source, *([step] if step else []), Node(id="sink", operator="sink")]
     edges = tuple(Edge(source=a.id, target=b.id) for a, b in zip(nodes, nodes[1:], strict=False))
     name = Path(path).stem
@@ -44,7 +45,7 @@ def sources_beside(paths: Sequence[str], folder: Path) -> Pipeline:
         description=f"Created from the files {', '.join(Path(path).name for path in paths)}.",
     )
     for path in paths:
-        source, _ = _source(path, folder)
+        source = source_of(path, folder)
         named = source.model_copy(update={"id": free_node_id(pipeline, source.id)})
         pipeline = pipeline.model_copy(update={"nodes": (*pipeline.nodes, named)})
     return pipeline
@@ -55,8 +56,8 @@ def source_of(path: str, folder: Path) -> Node:
     return _source(path, folder)[0]
 
 
-def _source(path: str, folder: Path) -> tuple[Node, Schema | None]:
-    """The node that reads a file, and its columns other than the time, if they are known."""
+def _source(path: str, folder: Path) -> tuple[Node, Schema | None, frozenset[str]]:
+    """The node that reads a file, its columns other than the time, if they are known, and those of unique values."""
     cls = next((source for source in sources().values() if Path(path).suffix.lower() in source.opens), None)
     if cls is None:
         message = (
@@ -74,7 +75,8 @@ def _source(path: str, folder: Path) -> tuple[Node, Schema | None]:
     if time is not None:
         parameters.setdefault("event_time", time)
     node = Node(id=free_node_id(Pipeline(), Path(path).stem), operator=cls.operator, parameters=parameters)
-    return node, schema and Schema(tuple(column for column in schema if column.name != time))
+    others = schema and Schema(tuple(column for column in schema if column.name != time))
+    return node, others, frozenset(column.name for column in columns if column.is_unique)
 
 
 def _first_line(path: Path) -> str:
@@ -105,10 +107,12 @@ def _schema(cls: type[Source], parameters: Mapping[str, Any], folder: Path) -> S
         return None
 
 
-def _step(columns: Schema | None, *, is_timed: bool) -> Node | None:
+def _step(columns: Schema | None, unique: frozenset[str], *, is_timed: bool) -> Node | None:
     if columns is None:
         return None
-    key, group = key_column(columns), group_column(columns)
+    shared = Schema(tuple(column for column in columns if column.name not in unique))
+    has_groups = any(column.type == STRING for column in shared)
+    key, group = key_column(columns), group_column(shared if has_groups else columns)
     if key is None or group is None:
         return None
     if is_timed and key.lower().endswith(("id", "key")):

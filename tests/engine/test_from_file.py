@@ -87,3 +87,11 @@ def test_an_empty_file_opens_all_the_same(tmp_path: Path) -> None:
 def test_a_kind_of_file_that_is_not_read_is_refused_with_those_that_are(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=r"photo\.png is not a file type .*; it reads \.avro, \.csv, .*\.parquet"):
         first_pipeline("photo.png", tmp_path)
+
+
+def test_rows_are_not_counted_by_what_each_has_alone(tmp_path: Path) -> None:
+    lines = [f"P{at},{'north' if at % 3 else 'south'},{at}.5" for at in range(30)]
+    (tmp_path / "parcels.csv").write_text("\n".join(["parcel,depot,weight", *lines]))
+    assert first_pipeline("parcels.csv", tmp_path).node("counts").parameters["group_by"] == ["depot"]
+    (tmp_path / "few.csv").write_text("\n".join(["parcel,depot,weight", *lines[:3]]))
+    assert first_pipeline("few.csv", tmp_path).node("counts").parameters["group_by"] == ["parcel"]

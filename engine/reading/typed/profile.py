@@ -40,6 +40,7 @@ from engine.reading.typed.inference import infer_text, kind_of_text
 ROWS: Final = 20_000
 """The number of rows in the profile."""
 _ALMOST_ALL: Final = 0.95
+_ENOUGH: Final = 20
 _NANOSECONDS: Final = re.compile(r":\d\d\.\d{6}\d*[1-9]", re.ASCII)
 _KEPT: Final = 0.99
 _PLURAL: Final[dict[Type, str]] = {
@@ -66,6 +67,7 @@ class ColumnProfile:
     """One column. type: read by default; proposed: the better type; why: the reason in words.
 
     unit: the unit of integers since 1970, if they look like times. note: why the name differs from the file's, or "".
+    is_unique: whether no two of enough rows have the same value.
     """
 
     name: str
@@ -74,6 +76,7 @@ class ColumnProfile:
     why: str
     unit: str | None = None
     note: str = ""
+    is_unique: bool = False
 
     @property
     def is_time(self) -> bool:
@@ -152,16 +155,17 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
     beside += f"; {cut:,} {'has' if cut == 1 else 'have'} nanoseconds, which are cut off" if cut else ""
     beside += f" (of the first {ROWS:,} rows)" if len(texts) >= ROWS else ""
     unit = _unit_of(name, values) if type_ == BIGINT else None
+    is_unique = len(values) >= _ENOUGH and len(set(values)) == len(values)
     if fit < len(values):
         odd = next(text for text in values if kind_of_text(text) not in _WIDER[proposed])
         rest = len(values) - fit
         others = f"{rest:,} {'is' if rest == 1 else 'are'} not"
         said = f'{fit:,} of {len(values):,} are {_PLURAL[proposed]}; {others}, such as "{odd[:40]}"'
-        return ColumnProfile(name, type_, proposed, said + beside, note=note)
+        return ColumnProfile(name, type_, proposed, said + beside, note=note, is_unique=is_unique)
     said = f"all {len(values):,} are {_plural(type_)}" if type_ != STRING else f'such as "{values[0][:40]}"'
     if unit is not None:
         said += f", {_COUNTED[unit]} since 1970"
-    return ColumnProfile(name, type_, type_, said + beside, unit, note)
+    return ColumnProfile(name, type_, type_, said + beside, unit, note, is_unique)
 
 
 _WIDER: Final[dict[Type, tuple[Type, ...]]] = {
