@@ -254,9 +254,10 @@ class EpochRunner:
             task = PlainTask(step.kernel, node.rank, gathered, states, clock, files, is_bundled, events.clock, points)
         # Few records of a join may come to more than this process has room for, as may those of many windows that end
         # at once, and a large state that is merged.
-        read = states.files if step.uses_time else states.to_merge()
-        is_small = sum(self.workspace.size(file.path) for file in read) <= _SMALL
-        here = make is not None and len(given) == 1 and self._are_few(given[0].rows) and is_small
+        here = make is not None and len(given) == 1 and self._are_few(given[0].rows)
+        if here:
+            read = states.files if step.uses_time else states.to_merge()
+            here = sum(self.workspace.size(file.path) for file in read) <= _SMALL
         reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)], here=here)
         written = {
             what: [report for report in reports if report["what"] == what]

@@ -245,7 +245,7 @@ def test_a_late_records_file_is_opened_from_the_chart_and_wherever_its_event_is_
     page = open_page("time-travel?run=2&event=6")
     page.get_by_role("button", name="per_window: 1 dropped, show records").click()
     expect(page.get_by_text("Event 6 of clicks, a late record")).to_be_visible()
-    page.get_by_role("button", name="What if the delay were 10.002 s?").click()
+    page.get_by_role("button", name="Try a delay of 10.002 s").click()
     expect(page.get_by_role("slider", name="Watermark delay of clicks")).to_have_attribute("aria-valuetext", "10.002 s")
     expect(page.get_by_test_id("stMetric").filter(has_text="Records dropped")).to_contain_text("-2")
 

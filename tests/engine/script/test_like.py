@@ -39,7 +39,6 @@ def test_what_is_excluded_stays_out_and_what_is_overwritten_is_replaced() -> Non
         ("CREATE TABLE d (WATERMARK FOR ts AS ts) LIKE t;", "t has a watermark already. Write OVERWRITING WATERMARKS."),
         ("CREATE TABLE d LIKE t (SHARING ALL);", "LIKE takes INCLUDING, EXCLUDING, OVERWRITING and one of ALL,"),
         ("SET 'table.exec.mini-batch.enable' = 'true';", "Did you mean table.exec.mini-batch.enabled?"),
-        ("SET 'table.exec.sink.not-null-enforcer' = 'drop';", "it would change results. Use ERROR, or leave it out."),
     ],
 )
 def test_what_cannot_be_is_said_with_its_place(text: str, sentence: str) -> None:
