@@ -26,6 +26,17 @@ NEEDED = 3_598_002
 AN_HOUR = 3_600_000
 
 
+def clicks() -> Pipeline:
+    """Windows of clicks, the last of which is late."""
+    arrivals = [[1, 0], [2, 5000], [3, 9000], [2, 100]]
+    return pipeline_of(
+        "clicks -> sums -> out",
+        clicks=rows("id bigint, ts bigint", rows=arrivals, event_time="ts", watermark_delay_ms=500),
+        sums=("window_aggregate", {"size_ms": 1000, "aggregates": [{"function": "COUNT", "name": "n"}]}),
+        out=("sink", {"mode": "append"}),
+    )
+
+
 def metrics(app: AppTest) -> dict[str, str]:
     return {metric.label: metric.value for metric in app.metric}
 
@@ -288,13 +299,7 @@ def test_the_draft_that_ran_gets_what_was_applied_unless_it_was_edited_since(
     store: Store, tmp_path: Path, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs.RunManager, "start", lambda *_, **__: 1)
-    arrivals = [[1, 0], [2, 5000], [3, 9000], [2, 100]]
-    pipeline = pipeline_of(
-        "clicks -> sums -> out",
-        clicks=rows("id bigint, ts bigint", rows=arrivals, event_time="ts", watermark_delay_ms=500),
-        sums=("window_aggregate", {"size_ms": 1000, "aggregates": [{"function": "COUNT", "name": "n"}]}),
-        out=("sink", {"mode": "append"}),
-    )
+    pipeline = clicks()
     run = run_locally(store, tmp_path, pipeline, identity="mine")
 
     def applied(draft: Pipeline) -> list[Any]:
@@ -316,13 +321,7 @@ def test_the_draft_that_ran_gets_what_was_applied_unless_it_was_edited_since(
 def test_on_an_older_run_the_newest_version_keeps_its_changes(
     store: Store, tmp_path: Path, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arrivals = [[1, 0], [2, 5000], [3, 9000], [2, 100]]
-    pipeline = pipeline_of(
-        "clicks -> sums -> out",
-        clicks=rows("id bigint, ts bigint", rows=arrivals, event_time="ts", watermark_delay_ms=500),
-        sums=("window_aggregate", {"size_ms": 1000, "aggregates": [{"function": "COUNT", "name": "n"}]}),
-        out=("sink", {"mode": "append"}),
-    )
+    pipeline = clicks()
     saved = store.pipelines.save(pipeline.to_json(), name="clicks")
     run = run_locally(store, tmp_path, pipeline, saved)
     out = pipeline.node("out").model_copy(update={"parameters": {}})
