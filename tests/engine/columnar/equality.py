@@ -23,9 +23,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import strategies as st
 
 from engine.columnar.in_process import chunk_of, emitted_of, expired_entries, fired_of, lates_of
+from engine.columnar.rules import rule_of
 from engine.contract.columnar_kernel import BEFORE, STAYS, Advanced, Chunk, ColumnarKernel, Layout, OfKinds, no_state
 from engine.contract.expired import Expired
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Saved, run
@@ -118,6 +120,21 @@ def check_cuts(rules: Rules, given: Given) -> Result:
     assert +found.changes == +whole.changes
     assert -found.changes == -whole.changes
     return whole
+
+
+def run_both_ways(rule: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on a kernel's rule is run compiled and interpreted, and has to find the same."""
+    told = rule_of(rule)
+    compiled = told.compiled(waits=True)
+    assert compiled is not None
+
+    def both(*arguments: Any) -> Any:
+        found = compiled(*arguments)
+        for one, other in zip(found, told.interpreted(*arguments), strict=True):
+            assert one.tolist() == other.tolist()
+        return found
+
+    monkeypatch.setattr(told, "compiled", lambda *, is_wanted: both)
 
 
 def run_plain(rules: Rules, given: Given) -> Result:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.columnar.rules import rule_of
 from engine.contract.columnar_kernel import Layout
 from engine.ranking.changed_ranks import changed_ranks
 from engine.ranking.ranks import Ranks
 from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.sort_keys import SortColumn
-from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, inputs
+from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, inputs, run_both_ways
 from tests.engine.columnar.test_topn import KEYS, ORDERS, RANKS, ROWS, TYPES
 
 LISTS = pa.list_(pa.float64())
@@ -47,17 +44,7 @@ def test_a_chunk_has_as_many_records_as_its_output_has_room_for() -> None:
 
 
 def test_compiled_is_what_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = rule_of(changed_ranks)
-    compiled = rule.compiled(waits=True)
-    assert compiled is not None
-
-    def both(*arguments: Any) -> Any:
-        found = compiled(*arguments)
-        for one, other in zip(found, rule.interpreted(*arguments), strict=True):
-            assert one.tolist() == other.tolist()
-        return found
-
-    monkeypatch.setattr(rule, "compiled", lambda *, is_wanted: both)
+    run_both_ways(changed_ranks, monkeypatch)
 
     @settings(max_examples=60)
     @given(inputs(keys=KEYS, rows=FEW, kinds=ALL_KINDS, max_size=60), st.one_of(RANKS, OWN_ENDS))

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.columnar.rules import rule_of
 from engine.contract.columnar_kernel import Layout
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.ranking.kernels import tied_columns, topn_kernel
@@ -20,7 +19,7 @@ from engine.ranking.replaced import ReplacedTopN
 from engine.ranking.replaced_ranks import replaced_ranks
 from engine.ranking.sort_keys import SortColumn
 from engine.ranking.tied_ranks import tied_ranks
-from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, check_equal, inputs
+from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, check_equal, inputs, run_both_ways
 from tests.engine.columnar.test_row_number import FEW, FEW_TYPES, OWN_ENDS
 from tests.engine.columnar.test_topn import KEYS, ORDERS, RANKS, ROWS, TYPES
 
@@ -82,17 +81,7 @@ def test_rows_that_are_replaced_are_as_one_by_one(given_: Given, ranks: Ranks) -
 
 @pytest.mark.parametrize("of", [tied_ranks, replaced_ranks])
 def test_compiled_is_what_is_interpreted(of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = rule_of(of)
-    compiled = rule.compiled(waits=True)
-    assert compiled is not None
-
-    def both(*arguments: Any) -> Any:
-        found = compiled(*arguments)
-        for one, other in zip(found, rule.interpreted(*arguments), strict=True):
-            assert one.tolist() == other.tolist()
-        return found
-
-    monkeypatch.setattr(rule, "compiled", lambda *, is_wanted: both)
+    run_both_ways(of, monkeypatch)
 
     @settings(max_examples=60)
     @given(inputs(keys=KEYS, rows=KEYED, kinds=ALL_KINDS, max_size=60), ANY_RANKS, BOOLS)
