@@ -69,7 +69,7 @@ def _say_size(
     store: Path | None,
     complain: Complain,
 ) -> None:
-    """Say what a large run will take, and if a disk will not hold it."""
+    """Say what a large run will take, or that it is not known, and if a disk will not hold it."""
     from engine.local.run_size import run_size
     from engine.spark.server_command import cores_of
 
@@ -78,7 +78,7 @@ def _say_size(
     except StudioError:
         # Whatever is wrong with the rows, the run says it, with its node.
         return
-    if not size.is_large:
+    if not size.is_told:
         return
     if store is None:
         size = replace(size, kept_bytes=0)

@@ -18,6 +18,7 @@ from engine.contract.frames import KIND, SEQ, STEP
 from engine.contract.operator import OUT
 from engine.contract.source import Source
 from engine.contract.step import Keyed
+from engine.errors import SourceError
 from engine.local import LocalRun, Spark
 from engine.local.sources import read
 from engine.model.changelog import RowKind
@@ -50,7 +51,7 @@ _EVENT_MEMORY: Final = 450
 class RunSize:
     """About so many events and kept records; kept_bytes of them in the store; files_bytes beside it at most at once.
 
-    unknown: the sources whose number of rows is not known; they are not counted.
+    unknown: the sources whose number of rows is not known before they are read; they are not counted.
     """
 
     events: int
@@ -60,9 +61,9 @@ class RunSize:
     unknown: tuple[str, ...] = ()
 
     @property
-    def is_large(self) -> bool:
-        """Whether it is worth a word."""
-        return self.events >= LARGE
+    def is_told(self) -> bool:
+        """Whether it is worth a word: it is large, or may be."""
+        return self.events >= LARGE or bool(self.unknown)
 
     @property
     def disk_bytes(self) -> int:
@@ -75,12 +76,13 @@ class RunSize:
 
     def sentence(self, cores: int | None = None) -> str:
         """All of it. cores: of this machine; None if it runs elsewhere."""
+        names = ", ".join(self.unknown)
+        if self.events < LARGE:
+            return f"What a run takes is not known before it: as much as {names} has rows."
         memory = f", and {_size(self.memory_bytes(cores))} of memory" if cores else ""
         stay = f", of which {_size(self.kept_bytes)} stay" if self.kept_bytes else ""
         keep = f" and {_about(self.records)} records to keep" if self.kept_bytes else ""
-        without = f" The rows of {', '.join(self.unknown)} are not counted: their number is not known." * bool(
-            self.unknown
-        )
+        without = f" The rows of {names} come on top: their number is not known." if names else ""
         return (
             f"A run takes about {_size(self.disk_bytes)} of disk while it goes on{stay}{memory}: about "
             f"{_about(self.events)} events{keep}.{without}"
@@ -157,7 +159,11 @@ def record_bytes(table: pa.Table) -> float:
 
 def _rows(node: NodePlan, folder: Path) -> int | None:
     assert isinstance(node.operator, Source)
-    return node.operator.rows_about(node.id, folder)
+    try:
+        return node.operator.rows_about(node.id, folder)
+    except SourceError:
+        # A view may compute for longer than anybody waits, a server may not answer now.
+        return None
 
 
 def _growth(plan: Plan, node: NodePlan, more: Mapping[str, float], records: Mapping[str, float]) -> float:

@@ -19,7 +19,7 @@ from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema
 from engine.model.types import STRING
 from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of, known_apart
-from engine.reading.avro.container import ADVICE, ContainerPart, ContainerReader, head_of, schema_in
+from engine.reading.avro.container import ADVICE, ContainerPart, ContainerReader, head_of, record_bytes_in, schema_in
 from engine.reading.avro.schemas import AvroField, schema_of
 from engine.reading.avro.types import NoAvro, record_of, type_of
 from engine.reading.files.input_files import InputFile
@@ -80,6 +80,10 @@ class AvroFiles(ManyFiles, RowFile):
             columns.append(Column(self.kind_column, STRING))
         schema = record_of(columns, self.not_null, legacy=self.legacy_timestamps)
         return Scan(parts, ContainerReader(RowTypes(tuple(columns), self.kind_column), schema), is_foreign=True)
+
+    def row_bytes(self, node: str, file: InputFile) -> float | None:
+        """From its first blocks."""
+        return answer_of(Foreign(file.name, node, ADVICE), record_bytes_in, file)
 
     def write_head(self, rows: int, node: str, file: InputFile, target: Path) -> None:
         """Copy the first records of a file. Raises SourceError."""

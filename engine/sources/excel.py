@@ -21,7 +21,7 @@ from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import SampleRows
 from engine.reading.tables.kept_rows import TextRow, rows_apart
 from engine.reading.tables.table_file import OpenTable, TableFile
-from engine.reading.tables.workbook import ADVICE, header_in, rows_of_sheet, sheets_of
+from engine.reading.tables.workbook import ADVICE, count_of_sheet, header_in, rows_of_sheet, sheets_of
 from engine.reading.typed.columns import usable_names
 from engine.reading.typed.inference import infer_text
 
@@ -55,13 +55,17 @@ class Excel(TableFile):
         columns, notes = answer_of(about, _columns, file, table, self.header, self.sample_rows, node)
         width = len(columns)
 
-        def rows() -> Iterator[TextRow]:
-            return islice(rows_apart(about, rows_of_sheet, file, table, node), int(self.header), None)
+        def rows(most: int | None) -> Iterator[TextRow]:
+            end = None if most is None else most + self.header
+            return islice(rows_apart(about, rows_of_sheet, file, table, node), int(self.header), end)
+
+        def count() -> int:
+            return answer_of(about, count_of_sheet, file, table, node) - self.header
 
         if not width:
             message = f"table: the sheet {table!r} of {file.name} is empty. Choose another one."
             raise SourceError(message, node, "table")
-        return OpenTable(f"{file.name}, sheet {table}", columns, rows, notes)
+        return OpenTable(f"{file.name}, sheet {table}", columns, rows, count, notes)
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector with the format `excel`, which Flink itself lacks."""

@@ -85,9 +85,9 @@ class Parquet(ManyFiles, RowFile):
 
     def row_bytes(self, node: str, file: InputFile) -> float:
         """From its footer."""
-        from engine.reading.files.parquet_scan import ADVICE
+        from engine.reading.files.parquet_scan import ADVICE, rows_in
 
-        return file.size / max(1, answer_of(Foreign(file.name, node, ADVICE), _rows_in, file))
+        return file.size / max(1, answer_of(Foreign(file.name, node, ADVICE), rows_in, file))
 
     def write_head(self, rows: int, node: str, file: InputFile, target: Path) -> None:
         """Copy the first rows of a file. Raises SourceError."""
@@ -98,13 +98,6 @@ class Parquet(ManyFiles, RowFile):
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of the rows."""
         return self.table_sql(node, schema, {"format": "parquet"})
-
-
-def _rows_in(file: InputFile) -> int:
-    import pyarrow.parquet as pq
-
-    with file.open() as stream:
-        return int(pq.read_metadata(stream).num_rows)
 
 
 def _write_head(rows: int, node: str, file: InputFile, target: Path) -> Iterator[None]:

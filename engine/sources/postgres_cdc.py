@@ -102,6 +102,11 @@ class PostgresCdc(PostgresServer, ReceivedSource):
         columns = [TypedColumn(name=name, type=type_.flink) for name, type_, _ in found]
         return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
 
+    def rows_about(self, node: str, folder: Path) -> int | None:
+        """As the server plans with it."""
+        with answering(node), closing(Database(self.address, node)) as database:
+            return database.count()
+
     def received(self, node: str, folder: Path, most: int | None) -> Iterator[pa.RecordBatch]:
         """The current rows. Raises SourceError."""
         rows = self._rows(node, folder)

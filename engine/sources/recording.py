@@ -21,10 +21,10 @@ from engine.errors import SourceError, SourceMissing
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.model.type_texts import type_from
-from engine.reading.apart import LOOK_S, Foreign, answers_of
+from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of
 from engine.reading.files.input_files import InputFile, find_files, local_file
 from engine.reading.files.named_folders import may_be_read
-from engine.reading.files.parquet_scan import ADVICE
+from engine.reading.files.parquet_scan import ADVICE, rows_in
 from engine.reading.flink_table import create_table
 from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in, write_head
 from engine.reading.recorded_text import TEXT, write_first
@@ -84,6 +84,11 @@ class Recording(Source):
         records = self._file(node, folder)
         rejected = self._rejected(records)
         return (Path(records.path), *([] if rejected is None else [Path(rejected.path)]))
+
+    def rows_about(self, node: str, folder: Path) -> int | None:
+        """As its footer says; a text has few."""
+        file = self._file(node, folder)
+        return 0 if file.path.endswith(TEXT) else answer_of(Foreign(file.name, node, ADVICE), rows_in, file)
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Recording:
         """The source over a copy of the first records."""

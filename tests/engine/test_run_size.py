@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
+import fastavro
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -21,6 +25,7 @@ from engine.local import run_size as module
 from engine.local.run_size import LARGE, RunSize, run_size
 from engine.model.pipeline import Node, Pipeline
 from engine.planner import Plan, plan
+from engine.reading import apart
 from engine.registry import configured
 from engine.runtime import run
 from engine.spark.run_files import LocalFiles
@@ -44,6 +49,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pa.csv.write_csv(rows, place / "events.csv")
     (place / "events.csv.gz").write_bytes(gzip.compress((place / "events.csv").read_bytes(), 1))
     pq.write_table(rows, place / "events.parquet", row_group_size=50_000)
+    with duckdb.connect(place / "events.duckdb") as database:
+        database.execute("CREATE TABLE events AS FROM rows")
+        database.execute("CREATE VIEW even AS FROM events WHERE id % 2 = 0")
+    with closing(sqlite3.connect(place / "events.sqlite")) as lite:
+        lite.execute("CREATE TABLE events (id INTEGER, k INTEGER, ts INTEGER)")
+        lite.executemany(
+            "INSERT INTO events VALUES (?, ?, ?)",
+            zip(*(rows[name].to_pylist() for name in rows.column_names), strict=True),
+        )
+        # As many rows as anybody asks for.
+        lite.execute(
+            "CREATE VIEW endless AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id FROM n"
+        )
+        lite.commit()
+    with (place / "events.avro").open("wb") as stream:
+        fields = [{"name": name, "type": "long"} for name in rows.column_names]
+        fastavro.writer(stream, {"type": "record", "name": "Event", "fields": fields}, rows.to_pylist())
     for part in range(3):
         (place / "parts").mkdir(exist_ok=True)
         pa.csv.write_csv(rows.slice(part * 100_000, 100_000), place / "parts" / f"{part}.csv")
@@ -71,6 +93,10 @@ def file(path: str, operator: str = "csv") -> dict[str, Any]:
     return {"operator": operator, "parameters": {"path": path, "event_time": "ts"}}
 
 
+def table(path: str, name: str, operator: str) -> dict[str, Any]:
+    return {"operator": operator, "parameters": {"path": path, "table": name}}
+
+
 COUNTS = node("counts", "aggregate", group_by=["k"], aggregates=[{"function": "COUNT", "name": "n"}])
 LAST = node("last", "deduplicate", keys=["k"], keep="last", order="event_time")
 EVEN = node("even", "filter", condition="MOD(k, 2) = 0")
@@ -85,6 +111,10 @@ CSV = file("events.csv")
         pytest.param(file("events.csv.gz"), 0.3, 3, id="a packed text, roughly"),
         pytest.param(file("parts"), 0.9, 1.1, id="several files"),
         pytest.param(file("events.parquet", "parquet"), 1, 1, id="Parquet, from its footer"),
+        pytest.param(file("events.avro", "avro"), 0.9, 1.1, id="Avro, from its first blocks"),
+        pytest.param(table("events.sqlite", "events", "sqlite"), 1, 1, id="SQLite counts"),
+        pytest.param(table("events.duckdb", "events", "duckdb"), 1, 1, id="DuckDB counts"),
+        pytest.param(table("events.duckdb", "even", "duckdb"), 0.5, 0.5, id="also of a view"),
         pytest.param({"operator": "generator", "parameters": {"rows": ROWS}}, 1, 1, id="generated rows"),
     ],
 )
@@ -136,15 +166,25 @@ def test_the_store_of_a_run_has_about_as_many_bytes(
 def test_few_rows_are_not_run_and_nothing_is_said(folder: Path) -> None:
     few = {"operator": "generator", "parameters": {"rows": LARGE - 1}}
     size = run_size(planned(pipeline(few, SINK), folder), nobody, folder)
-    assert (size.is_large, size.disk_bytes, size.shortage(folder, folder)) == (False, 0, "")
+    assert (size.is_told, size.disk_bytes, size.shortage(folder, folder)) == (False, 0, "")
 
 
 def test_a_source_without_a_known_number_is_named(folder: Path) -> None:
     size = RunSize(2 * LARGE, 4 * LARGE, 3_000_000, 2_000_000, ("orders", "rates"))
     assert size.sentence() == (
         "A run takes about 5.0 MB of disk while it goes on, of which 3.0 MB stay: about 400,000 events and 800,000 "
-        "records to keep. The rows of orders, rates are not counted: their number is not known."
+        "records to keep. The rows of orders, rates come on top: their number is not known."
     )
+    assert RunSize(LARGE - 1, 0, 0, 0, ("orders",)).sentence() == (
+        "What a run takes is not known before it: as much as orders has rows."
+    )
+
+
+def test_a_view_that_is_not_counted_in_time_is_not_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = planned(pipeline(table("events.sqlite", "endless", "sqlite"), SINK), folder)
+    monkeypatch.setattr(apart, "LOOK_S", 0.5)
+    size = run_size(document, nobody, folder)
+    assert (size.events, size.unknown, size.is_told) == (0, ("ev",), True)
 
 
 SIZE = RunSize(100_000_000, 300_000_000, 5_000_000_000, 1_200_000_000)

@@ -31,6 +31,7 @@ CODECS: Final = ("null", "deflate", "snappy", "bzip2", "xz")
 _SCHEMA: Final = "avro.schema"
 _CODEC: Final = "avro.codec"
 _AT_ONCE: Final = 10_000
+_LOOKED_AT: Final = 20
 _BROKEN: Final = (ValueError, IndexError, KeyError, TypeError, EOFError, OverflowError, zlib.error)
 
 
@@ -59,6 +60,17 @@ def schema_in(file: InputFile, node: str) -> str:
         message = f"{file.name} cannot be read: its schema {error}."
         raise SourceError(message, node, "path") from error
     return text
+
+
+def record_bytes_in(file: InputFile) -> float | None:
+    """How many bytes of the file a record takes, from its first blocks; None if it has none, or is broken."""
+    try:
+        with file.open() as stream, limited_memory():
+            first = [(block.num_records, stream.tell()) for block in islice(_blocks(stream), _LOOKED_AT)]
+    except (OSError, MemoryError, *_BROKEN):
+        return None
+    records = sum(count for count, _ in first)
+    return first[-1][1] / records if records else None
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,12 @@ class ParquetPart(NamedTuple):
 ADVICE: Final = "Choose another file, or write this one again, in smaller row groups."
 
 
+def rows_in(file: InputFile) -> int:
+    """How many rows a file has, from its footer."""
+    with file.open() as stream:
+        return int(pq.read_metadata(stream).num_rows)
+
+
 def parts_of(files: Sequence[InputFile], size: int = PART_BYTES) -> tuple[ParquetPart, ...]:
     """The parts of some files, each of at most so many bytes in memory, or one larger row group."""
     parts: list[ParquetPart] = []

@@ -125,9 +125,6 @@ class FileSource(Source):
 
     def rows_about(self, node: str, folder: Path) -> int | None:
         """As many as the bytes of the files have room for, if all rows are like the first ones."""
-        if self.server:
-            # Only the beginning of a web file may have been fetched.
-            return None
         files = self.files(node, folder)
         sampled = max(files[:_LOOKED_AT], key=lambda file: file.size, default=None)
         if sampled is None or not sampled.size:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
 from typing import Final
 
 from engine.contract.parameters import Duration, parameter
 from engine.contract.source import Endless
 from engine.errors import OutOfReach, PipelineError
 from engine.reading.kafka.brokers import check_brokers
-from engine.reading.kafka.client import check_options
-from engine.reading.kafka.offsets import Extent, specific_offsets
+from engine.reading.kafka.client import check_options, client_of
+from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
 from engine.reading.servers.served import ReceivedSource
 
 DISCOVERY_MS: Final = 300_000
@@ -72,6 +74,12 @@ class Topics(ReceivedSource):
     def endless(self) -> Endless:
         """Without an end."""
         return Endless("Read it without an end", {"end": "unbounded"})
+
+    def rows_about(self, node: str, folder: Path) -> int | None:
+        """As many as there are offsets: compacted topics and transactions have fewer messages."""
+        with closing(client_of(self.servers, self.options, node)) as client:
+            logs = first_logs(self.extent, client, node, is_bounded=True)
+        return sum((log.end or log.at) - log.at for log in logs)
 
     def check_topics(self, node: str) -> None:
         """Raise PipelineError for brokers, names, options and places that cannot be used."""

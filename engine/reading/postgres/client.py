@@ -108,6 +108,11 @@ class Database:
         )
         return [(str(name), TYPES.type_of(str(type_)), bool(is_key)) for name, type_, is_key in rows]
 
+    def count(self) -> int | None:
+        """About how many rows the table or view has, as the server plans with it."""
+        [(plan,)] = self._ask(f"EXPLAIN (FORMAT JSON) SELECT * FROM {self._table}")
+        return int(plan[0]["Plan"]["Plan Rows"])
+
     def has_whole_rows(self) -> bool:
         """Whether changes carry the whole row before them (REPLICA IDENTITY FULL)."""
         rows = self._ask("SELECT relreplident FROM pg_class WHERE oid = to_regclass(%s)", [self._table])

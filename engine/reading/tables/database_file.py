@@ -27,10 +27,13 @@ class Database(Protocol):
     def columns_of(self, file: InputFile, table: str, node: str) -> tuple[Column, ...]:
         """The columns of a table."""
 
+    def count_of(self, file: InputFile, table: str, node: str) -> int:
+        """The number of rows of a table."""
+
     def rows_of(
-        self, file: InputFile, table: str, named: Sequence[str], event_time: str | None, node: str
+        self, file: InputFile, table: str, named: Sequence[str], event_time: str | None, most: int | None, node: str
     ) -> Iterator[TextRow]:
-        """The rows in their order (`engine.reading.tables.databases`), numbered from 1."""
+        """The rows in their order (`engine.reading.tables.databases`), numbered from 1. most: the limit on rows."""
 
 
 class DatabaseFile(TableFile):
@@ -56,7 +59,10 @@ class DatabaseFile(TableFile):
         return OpenTable(
             f"{file.name}, table {table}",
             answer_of(about, self.database.columns_of, file, table, node),
-            lambda: rows_apart(about, self.database.rows_of, file, table, self.order_by, self.event_time, node),
+            lambda most: rows_apart(
+                about, self.database.rows_of, file, table, self.order_by, self.event_time, most, node
+            ),
+            lambda: answer_of(about, self.database.count_of, file, table, node),
         )
 
     def flink_sql(self, node: str, schema: Schema) -> str:

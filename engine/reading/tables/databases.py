@@ -16,6 +16,11 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def limited(sql: str, most: int | None) -> str:
+    """A query with a limit on its rows, if there is one: a database sorts to find the first ones, not all."""
+    return sql if most is None else f"{sql} LIMIT {most}"
+
+
 def order_of(columns: Sequence[Column], named: Sequence[str], event_time: str | None, node: str) -> tuple[str, ...]:
     """All columns, starting with those that order the rows. Raises UnknownColumn for an unknown named column."""
     schema = Schema(tuple(columns))

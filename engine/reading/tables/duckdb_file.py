@@ -32,7 +32,7 @@ from engine.model.types import (
     Type,
 )
 from engine.reading.files.input_files import InputFile
-from engine.reading.tables.databases import identifier, order_of
+from engine.reading.tables.databases import identifier, limited, order_of
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import where_it_is
 
@@ -111,14 +111,24 @@ def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
         return tuple(Column(name, _type(declared)) for name, declared in _declared(database, table))
 
 
-def rows_of(file: InputFile, table: str, named: Sequence[str], event_time: str | None, node: str) -> Iterator[TextRow]:
-    """The rows in their order, numbered from 1. Raises SourceError."""
+def count_of(file: InputFile, table: str, node: str) -> int:
+    """The number of rows of a table. Raises SourceError."""
+    with _opened(file, node) as database:
+        [(count,)] = database.execute(f"SELECT count(*) FROM {_qualified(database, table)}").fetchall()
+    return int(count)
+
+
+def rows_of(
+    file: InputFile, table: str, named: Sequence[str], event_time: str | None, most: int | None, node: str
+) -> Iterator[TextRow]:
+    """The rows in their order, numbered from 1. most: the limit on rows. Raises SourceError."""
     with _opened(file, node) as database:
         declared = _declared(database, table)
         columns = [Column(name, _type(type_)) for name, type_ in declared]
         order = ", ".join(f"{identifier(name)} NULLS FIRST" for name in order_of(columns, named, event_time, node))
         wanted = ", ".join(_as_text(identifier(name), type_) for name, type_ in declared)
-        cursor = database.execute(f"SELECT {wanted} FROM {_qualified(database, table)} ORDER BY {order}")
+        asked = f"SELECT {wanted} FROM {_qualified(database, table)} ORDER BY {order}"
+        cursor = database.execute(limited(asked, most))
         rows = cursor.fetchmany(_FETCHED)
         number = 0
         while rows:

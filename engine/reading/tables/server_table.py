@@ -42,6 +42,9 @@ class TableClient(Protocol):
     def described(self) -> list[tuple[str, Type, bool]]:
         """The columns of the table: name, type here, whether it is part of the primary key."""
 
+    def count(self) -> int | None:
+        """About how many rows the table has, as the server plans with it; None if that is unknown."""
+
     def ordered(
         self, columns: Sequence[Column], order: Sequence[Column], most: int | None
     ) -> Iterator[Sequence[tuple[str | None, ...]]]:
@@ -92,6 +95,11 @@ class TableServer(DatabaseServer):
             self._rows(columns, node), len(columns), self._kept.path / _KEPT, f"{self.database}, table {self.called}"
         )
         return Scan(parts, KeptRowsReader(RowTypes(columns)))
+
+    def rows_about(self, node: str, folder: Path) -> int | None:
+        """As the server plans with it."""
+        with answering(node), self.client(node, LOOK_S) as client:
+            return client.count()
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """The file with the stored rows."""

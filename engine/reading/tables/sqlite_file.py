@@ -23,7 +23,7 @@ from engine.errors import SourceError
 from engine.model.schema import Column
 from engine.model.types import BIGINT, BOOLEAN, DOUBLE, STRING, Type
 from engine.reading.files.input_files import InputFile
-from engine.reading.tables.databases import identifier, order_of
+from engine.reading.tables.databases import identifier, limited, order_of
 from engine.reading.tables.kept_rows import TextRow
 from engine.reading.tables.table_file import where_it_is
 from engine.reading.typed.inference import infer_text
@@ -88,13 +88,22 @@ def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
     return tuple(Column(name, _type(type_, held)) for (name, type_), held in zip(declared, values, strict=True))
 
 
-def rows_of(file: InputFile, table: str, named: Sequence[str], event_time: str | None, node: str) -> Iterator[TextRow]:
-    """The rows in their order, numbered from 1. Raises SourceError."""
+def count_of(file: InputFile, table: str, node: str) -> int:
+    """The number of rows of a table. Raises SourceError."""
+    with _opened(file, node) as database:
+        [(count,)] = database.execute(f"SELECT count(*) FROM {identifier(table)}").fetchall()
+    return int(count)
+
+
+def rows_of(
+    file: InputFile, table: str, named: Sequence[str], event_time: str | None, most: int | None, node: str
+) -> Iterator[TextRow]:
+    """The rows in their order, numbered from 1. most: the limit on rows. Raises SourceError."""
     columns = columns_of(file, table, node)
     order = ", ".join(f"{identifier(name)} COLLATE BINARY" for name in order_of(columns, named, event_time, node))
     wanted = ", ".join(identifier(column.name) for column in columns)
     with _opened(file, node) as database:
-        cursor = database.execute(f"SELECT {wanted} FROM {identifier(table)} ORDER BY {order}")
+        cursor = database.execute(limited(f"SELECT {wanted} FROM {identifier(table)} ORDER BY {order}", most))
         cursor.arraysize = _FETCHED
         for number, row in enumerate(cursor, start=1):
             yield TextRow(number, [_text(value) for value in row])

@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Final, Self
 
@@ -32,14 +31,15 @@ _KEPT: Final = "rows.parquet"
 
 @dataclass(frozen=True)
 class OpenTable:
-    """A table of the file. called: its name for users, with its file. rows: from the first one, on each call.
+    """A table of the file. called: its name for users, with its file. rows: on each call the first so many, or all.
 
-    notes: by column, why its name differs from the file's.
+    count: asks how many rows it has. notes: by column, why its name differs from the file's.
     """
 
     called: str
     columns: tuple[Column, ...]
-    rows: Callable[[], Iterator[TextRow]]
+    rows: Callable[[int | None], Iterator[TextRow]]
+    count: Callable[[], int]
     notes: tuple[tuple[str, str], ...] = ()
 
 
@@ -109,13 +109,16 @@ class TableFile(RowFile):
         timed = {column.name: column for column in self.described(node, columns).schema}
         types = RowTypes(tuple(timed.get(column.name, column) for column in columns), self.kind_column)
         self._kept = ForNow()
-        rows = islice(table.rows(), self._most)
-        parts = keep_rows(rows, len(columns), self._kept.path / _KEPT, table.called)
+        parts = keep_rows(table.rows(self._most), len(columns), self._kept.path / _KEPT, table.called)
         return Scan(parts, KeptRowsReader(types))
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """The file with the stored rows."""
         return () if self._kept is None else (self._kept.path / _KEPT,)
+
+    def rows_about(self, node: str, folder: Path) -> int | None:
+        """As many as the file counts."""
+        return self._opened(node, folder).count() if self.files(node, folder) else 0
 
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
         """The same source, limited to the first rows."""
@@ -126,7 +129,7 @@ class TableFile(RowFile):
     def profile(self, node: str, folder: Path) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
         """Findings about the columns in the first rows."""
         table = self._opened(node, folder)
-        rows = [row.values for row in islice(table.rows(), ROWS) if row.broken is None]
+        rows = [row.values for row in table.rows(ROWS) if row.broken is None]
         texts = list(zip(*rows, strict=True)) if rows else [() for _ in table.columns]
         return profile_columns(table.columns, texts, dict(table.notes))
 

@@ -90,6 +90,12 @@ def sheets_of(file: InputFile, node: str) -> tuple[str, ...]:
         return tuple(workbook.sheet_names)
 
 
+def count_of_sheet(file: InputFile, sheet: str, node: str) -> int:
+    """How many rows a sheet has, with empty ones."""
+    with opened_workbook(file, node) as workbook:
+        return int(workbook.get_sheet_by_name(sheet).height)
+
+
 def rows_of_sheet(file: InputFile, sheet: str, node: str) -> Iterator[TextRow]:
     """The rows of a sheet that have a value, with their numbers. All are equally wide."""
     with opened_workbook(file, node) as workbook:

@@ -86,6 +86,7 @@ def test_a_bounded_run_reads_partitions_in_the_order_of_their_timestamps(
     assert found == [*((at, "x\ny") for at in range(11)), (99, None), (11, "x\ny"), (12, None)]
     head, _ = bounded(source(brokers, topic).head(3, "n", tmp_path, tmp_path), tmp_path)
     assert head == [(at, "x\ny") for at in range(3)]
+    assert source(brokers, topic).rows_about("n", tmp_path) == 14
 
 
 def test_messages_that_cannot_be_read_are_rejected_with_their_offset(

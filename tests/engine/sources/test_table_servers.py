@@ -152,6 +152,17 @@ def test_rows_come_in_an_order_that_is_always_the_same(shop: Shop) -> None:
     assert [row[1] for row in rows_of(one, Path())[0]] == [1, None, 1, 0]
 
 
+def test_the_server_tells_about_how_many_rows_there_are(shop: Shop) -> None:
+    rows = ", ".join(f"({id_})" for id_ in range(1000))
+    analyze = "ANALYZE many" if shop.make is Postgres else "ANALYZE TABLE many"
+    view = "CREATE VIEW few AS SELECT * FROM many"
+    shop.run("CREATE TABLE many (id INT PRIMARY KEY)", f"INSERT INTO many VALUES {rows}", analyze, view)
+    found = shop.source("many").rows_about("n", Path())
+    assert found is not None
+    assert 900 < found < 1100
+    assert shop.source("few").rows_about("n", Path()) == (found if shop.make is Postgres else None)
+
+
 def test_a_value_that_does_not_fit_rejects_its_row(shop: Shop) -> None:
     shop.run("CREATE TABLE odd (id INT PRIMARY KEY, t VARCHAR(20))", "INSERT INTO odd VALUES (1, '7'), (2, 'x')")
     columns = [{"name": "id", "type": "INT"}, {"name": "t", "type": "INT"}]

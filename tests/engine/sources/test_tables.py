@@ -97,6 +97,11 @@ def test_a_sheet_is_read_with_the_numbers_of_its_rows(folder: Path) -> None:
     )
 
 
+def test_the_rows_of_a_sheet_are_counted_with_empty_ones(folder: Path) -> None:
+    sheets = {"Orders": 4, "More": 2}
+    assert {name: Excel(path="book.xlsx", table=name).rows_about("n", folder) for name in sheets} == sheets
+
+
 def test_a_cell_that_does_not_fit_is_rejected_with_sheet_and_row(folder: Path) -> None:
     source = Excel(path="book.xlsx", table="More", types={"v": "BIGINT"})
     assert rows_of(source, folder) == (

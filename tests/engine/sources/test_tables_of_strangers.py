@@ -107,7 +107,7 @@ def test_what_computes_its_values_is_read_like_a_table(
     with pytest.raises(UnknownColumn, match="order_by: unknown column 'b'. Available: a, s, twice") as raised:
         rows_of(make(path="a.db", table="v", order_by=("b",)), tmp_path)
     assert (raised.value.node, raised.value.known) == ("n", ("a", "s", "twice"))
-    opened = computed[0].open_table(computed[0].file("n", tmp_path), "v", "n").rows()
+    opened = computed[0].open_table(computed[0].file("n", tmp_path), "v", "n").rows(None)
     assert next(opened).line == 1
     assert len(readers(1)) == 1
     opened.close()
@@ -121,7 +121,7 @@ def test_a_reader_that_ends_by_itself_is_a_sentence(tmp_path: Path) -> None:
         "CREATE VIEW v AS SELECT n FROM t",
     )
     source = Sqlite(path="a.sqlite")
-    rows = source.open_table(source.file("n", tmp_path), "v", "n").rows()
+    rows = source.open_table(source.file("n", tmp_path), "v", "n").rows(None)
     assert next(rows).line == 1
     [reader] = readers(1)
     os.kill(reader, signal.SIGKILL)
@@ -167,13 +167,13 @@ def test_of_a_value_that_is_too_long_only_enough_is_held(tmp_path: Path, monkeyp
         tmp_path / "a.sqlite", "CREATE TABLE t (b BLOB)", "INSERT INTO t VALUES (zeroblob(30000)), (zeroblob(2))"
     )
     file = Sqlite(path="a.sqlite").file("n", tmp_path)
-    read = list(sqlite_file.rows_of(file, "t", (), None, "n"))
+    read = list(sqlite_file.rows_of(file, "t", (), None, None, "n"))
     assert [(row.line, row.values[0]) for row in read] == [(1, "0000"), (2, "00" * 10_000)]
     records, rejected = rows_of(Sqlite(path="a.sqlite"), tmp_path)
     assert (records, [line for _, line, _, _ in rejected]) == ([(1, "0000")], [2])
     sqlite_with(tmp_path / "b.sqlite", "CREATE TABLE t AS SELECT zeroblob(1000000) AS b")
     with pytest.raises(StudioError, match="b.sqlite cannot be read as a SQLite file: string or blob too big"):
-        list(sqlite_file.rows_of(Sqlite(path="b.sqlite").file("n", tmp_path), "t", (), None, "n"))
+        list(sqlite_file.rows_of(Sqlite(path="b.sqlite").file("n", tmp_path), "t", (), None, None, "n"))
 
 
 def test_what_duckdb_has_no_memory_for_lies_where_temporary_files_do(
@@ -186,7 +186,7 @@ def test_what_duckdb_has_no_memory_for_lies_where_temporary_files_do(
     (tmp_path / "data").mkdir()
     rows_made = "SELECT range AS n, md5(range::VARCHAR) AS h FROM range(2000000)"
     duckdb_with(tmp_path / "data" / "a.duckdb", f"CREATE TABLE v AS {rows_made}")
-    rows = duckdb_file.rows_of(DuckDb(path="data/a.duckdb").file("n", tmp_path), "v", (), None, "n")
+    rows = duckdb_file.rows_of(DuckDb(path="data/a.duckdb").file("n", tmp_path), "v", (), None, None, "n")
     assert next(rows).line == 1
     assert list((tmp_path / "data").iterdir()) == [tmp_path / "data" / "a.duckdb"]
     assert list(temporary.iterdir()) != []
@@ -195,7 +195,7 @@ def test_what_duckdb_has_no_memory_for_lies_where_temporary_files_do(
 def test_a_file_of_duckdb_is_read_by_two_at_once(tmp_path: Path) -> None:
     duckdb_with(tmp_path / "a.duckdb", "CREATE TABLE t AS SELECT range AS n FROM range(20000)")
     source = DuckDb(path="a.duckdb")
-    rows = iter(source.open_table(source.file("n", tmp_path), "t", "n").rows())
+    rows = iter(source.open_table(source.file("n", tmp_path), "t", "n").rows(None))
     assert next(rows).line == 1
     assert types(source, tmp_path) == "n bigint"
     assert sum(1 for _ in rows) == 19_999

@@ -55,7 +55,7 @@ def _arriving(size: Future[RunSize], draw: Callable[[RunSize], None], key: str) 
     except StudioError:
         # The preview says what is wrong with the rows.
         return
-    if known.is_large:
+    if known.is_told:
         draw(known)
 
 
