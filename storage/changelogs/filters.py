@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from storage.changelogs.digits import number_contains, time_contains
 from storage.database.sql import identifier
 from storage.errors import UnknownColumn
 from storage.model import Edge, EdgeColumn
@@ -16,10 +17,16 @@ EVENT: Final = "event"
 _NUMERIC: Final = re.compile(r"[0-9eE.+-]+|nan|inf|-inf", re.IGNORECASE)
 _SIGNS: Final = re.compile(r"[%_\\]")
 _TEMPORAL: Final = re.compile(r"[0-9:. -]+")
+_WHOLE: Final = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
+_TIMESTAMP: Final = "TIMESTAMP"
 
 
-def conditions(edge: Edge, wanted: Filter, alias: str = "c") -> tuple[str, dict[str, object]]:
-    """The WHERE expression of a filter and its values. Raises UnknownColumn."""
+Ends = Mapping[str, tuple[int, int] | None]
+"""By column, the smallest and the largest of its numbers, in microseconds of a timestamp; None if all are NULL."""
+
+
+def conditions(edge: Edge, wanted: Filter, alias: str = "c", ends: Ends | None = None) -> tuple[str, dict[str, object]]:
+    """The WHERE expression of a filter and its values. ends: of the records that it is for. Raises UnknownColumn."""
     parts: list[str] = []
     values: dict[str, object] = {}
     if wanted.from_seq is not None:
@@ -36,13 +43,40 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c") -> tuple[str, dict[
         parts.append(_condition(_column(edge, term.column), term.comparison, names, alias))
         values |= zip(names, term.values, strict=True)
     if wanted.text:
-        searched = [column for column in edge.columns if _can_contain(column, wanted.text)]
-        texts = [f"CAST({alias}.{identifier(column.stored_as)} AS VARCHAR)" for column in searched]
         predicate, text = _containing(wanted.text)
-        parts.append(f"({' OR '.join(map(predicate.format, texts))})" if texts else "false")
-        if texts:
+        found = [_contains(column, predicate, wanted.text, alias, ends or {}) for column in _searched(edge, wanted)]
+        parts.append(f"({' OR '.join(found) or 'false'})")
+        if "$text" in parts[-1]:
             values["text"] = text
     return " AND ".join(parts) or "true", values
+
+
+def ends_of(edge: Edge, wanted: Filter, alias: str = "c") -> dict[str, str]:
+    """The columns whose `Ends` make the search of a text quicker, and the SQL of these as a list."""
+    found = {}
+    for column in _searched(edge, wanted):
+        if column.duckdb_type in (*_WHOLE, _TIMESTAMP):
+            place = f"{alias}.{identifier(column.stored_as)}"
+            ends = (
+                f"epoch_us({end})" if column.duckdb_type == _TIMESTAMP else end
+                for end in (f"min({place})", f"max({place})")
+            )
+            found[column.name] = f"[{', '.join(ends)}]"
+    return found
+
+
+def _searched(edge: Edge, wanted: Filter) -> list[EdgeColumn]:
+    return [column for column in edge.columns if wanted.text and _can_contain(column, wanted.text)]
+
+
+def _contains(column: EdgeColumn, predicate: str, text: str, alias: str, ends: Ends) -> str:
+    """The condition that a column's value contains a text: of its digits, where that is quicker."""
+    place = f"{alias}.{identifier(column.stored_as)}"
+    if column.name in ends:
+        known, by_digits = ends[column.name], time_contains if column.duckdb_type == _TIMESTAMP else number_contains
+        if (condition := "false" if known is None else by_digits(place, text, *known)) is not None:
+            return condition
+    return predicate.format(f"CAST({place} AS VARCHAR)")
 
 
 def _containing(text: str) -> tuple[str, str]:
@@ -86,11 +120,11 @@ def _column(edge: Edge, name: str) -> EdgeColumn:
 
 def _can_contain(column: EdgeColumn, text: str) -> bool:
     """False if the text cannot occur in the column's values: casting millions of numbers to text is slow."""
-    if column.duckdb_type in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"):
+    if column.duckdb_type in (*_WHOLE, "FLOAT", "DOUBLE"):
         return _NUMERIC.fullmatch(text) is not None
     if column.duckdb_type.startswith("DECIMAL") and column.duckdb_type.endswith(")"):
         return _NUMERIC.fullmatch(text) is not None
-    if column.duckdb_type in ("DATE", "TIME", "TIMESTAMP"):
+    if column.duckdb_type in ("DATE", "TIME", _TIMESTAMP):
         return _TEMPORAL.fullmatch(text) is not None
     if column.duckdb_type == "BOOLEAN":
         return text.lower() in "true" or text.lower() in "false"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from storage.changelogs.filters import conditions
+from storage.changelogs.filters import conditions, ends_of
 from storage.database.connection import Database
 from storage.database.edge_records import records_of
 from storage.model import Edge
@@ -40,8 +40,9 @@ class Search:
 
 def search(database: Database, edge: Edge, wanted: Filter, found: Search) -> None:
     """Note in `found` what is found, as it is found. Raises UnknownColumn."""
-    where, values = conditions(edge, wanted)
     relation = records_of(edge)
+    asked = ends_of(edge, wanted)
+    conditions(edge, wanted)
     [(low, high, start)] = database.rows(
         f"SELECT min(c.rowid), max(c.rowid), min(c.rowid) FILTER (c.seq >= $seq) FROM {relation} c", {"seq": found.seq}
     )
@@ -49,10 +50,13 @@ def search(database: Database, edge: Edge, wanted: Filter, found: Search) -> Non
         return
     looked = 0
     for first, end in _slices(low, high + 1, high + 1 if start is None else start):
+        there = f"FROM {relation} c WHERE c.rowid >= {first} AND c.rowid < {end}"
+        ends = database.rows(f"SELECT {', '.join(asked.values())} {there}")[0] if asked else ()
+        known = {name: None if None in pair else (pair[0], pair[1]) for name, pair in zip(asked, ends, strict=True)}
+        where, values = conditions(edge, wanted, ends=known)
         rows = f"min(c.rowid, {MOST_ROWS + 1})" if found.total <= MOST_ROWS else "NULL"
         [(before, total, matches)] = database.rows(
-            f"SELECT count(*) FILTER (c.seq < $before), count(*), {rows} FROM {relation} c "
-            f"WHERE c.rowid >= {first} AND c.rowid < {end} AND ({where})",
+            f"SELECT count(*) FILTER (c.seq < $before), count(*), {rows} {there} AND ({where})",
             {**values, "before": found.seq},
         )
         looked += end - first
