@@ -79,29 +79,24 @@ class TablesAsOf:
     ) -> list[Row]:
         columns = f"c.seq, c.step{select_columns(edge.columns, 'c')}"
         paged = f"LIMIT {int(limit)} OFFSET {int(offset)}"
-        if where == "true" and order in ("position", "newest"):
-            if edge.is_insert_only and order == "position":
-                return self._database.rows(
-                    f"SELECT {columns} FROM {records_of(edge)} c WHERE c.seq <= {int(seq)} "
-                    f"AND c.rowid >= {int(offset)} LIMIT {int(limit)}"
-                )
-            if not edge.is_insert_only:
-                # Select the page among the lifetimes, and fetch only its hundred rows here.
-                way = "DESC" if order == "newest" else "ASC"
-                return self._database.rows(
-                    f"SELECT {columns} FROM {records_of(edge)} c WHERE c.rowid IN ("
-                    f"SELECT opened FROM {lives} l WHERE {_alive(seq)} ORDER BY opened {way} {paged}) "
-                    f"ORDER BY c.rowid {way}"
-                )
+        if where == "true" and order == "position" and edge.is_insert_only:
+            return self._database.rows(
+                f"SELECT {columns} FROM {records_of(edge)} c WHERE c.seq <= {int(seq)} "
+                f"AND c.rowid >= {int(offset)} LIMIT {int(limit)}"
+            )
         if isinstance(order, SortOrder):
             sorted_by = order_of(edge, order)
         else:
             keys = [f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in edge.upsert_key]
             sort = {"key": [*keys, "c.rowid"], "position": ["c.rowid"], "newest": ["c.rowid DESC"]}[order]
             sorted_by = f"ORDER BY {', '.join(sort)}"
+        chosen = f"SELECT c.rowid FROM {_visible(edge, seq, lives)} AND {where} {sorted_by} {paged}"
+        if where == "true" and order in ("position", "newest") and not edge.is_insert_only:
+            # The page is found among the lifetimes: none of the records is read for it.
+            way = "DESC" if order == "newest" else "ASC"
+            chosen = f"SELECT opened FROM {lives} l WHERE {_alive(seq)} ORDER BY opened {way} {paged}"
         return self._database.rows(
-            f"SELECT {columns} FROM {_visible(edge, seq, lives)} AND {where} {sorted_by} {paged}",
-            values,
+            f"SELECT {columns} FROM {records_of(edge)} c WHERE c.rowid IN ({chosen}) {sorted_by}", values
         )
 
     def _changes(self, edge: Edge, seq: int, lives: str) -> list[list[Values]]:

@@ -217,10 +217,10 @@ class Changelogs(OfAllRuns):
         known = self._rows.known(_count_key(edge, wanted)) if order is None else None
         if known is not None:
             start = offset if after is None else bisect_right(known, after)
-            found = records_at(self._database, edge, known[start : start + limit])
-            records = tuple(found[row] for row in sorted(found))
-            last = records[-1].row if records and start + limit < len(known) else None
-            return Page(records, len(known), offset, edge.names, last)
+            at = records_at(self._database, edge, known[start : start + limit])
+            found = tuple(at[row] for row in sorted(at))
+            last = found[-1].row if found and start + limit < len(known) else None
+            return Page(found, len(known), offset, edge.names, last)
         where, values = conditions(edge, wanted)
         # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
         if after is not None:
@@ -230,14 +230,14 @@ class Changelogs(OfAllRuns):
             where, skip = f"c.rowid >= {int(offset)}", 0
         else:
             skip = offset
-        rows = self._database.rows(
-            f"SELECT {record_columns(edge)} FROM {records_of(edge)} c WHERE {where} "
-            f"{order_of(edge, order)} LIMIT {limit + 1} OFFSET {skip}",
-            values,
-        )
-        records = tuple(to_record(row) for row in rows[:limit])
-        next_after = records[-1].row if len(rows) > limit and records and order is None else None
-        return Page(records, self._count(edge, wanted), offset, edge.names, next_after)
+        paged, records = f"{order_of(edge, order)} LIMIT {limit + 1} OFFSET {skip}", records_of(edge)
+        if order is not None:
+            # Of all records only what they are sorted by is read, and whole ones for the page.
+            where, paged = f"c.rowid IN (SELECT c.rowid FROM {records} c WHERE {where} {paged})", order_of(edge, order)
+        rows = self._database.rows(f"SELECT {record_columns(edge)} FROM {records} c WHERE {where} {paged}", values)
+        found = tuple(to_record(row) for row in rows[:limit])
+        next_after = found[-1].row if len(rows) > limit and found and order is None else None
+        return Page(found, self._count(edge, wanted), offset, edge.names, next_after)
 
     def _around(self, edge: Edge, wanted: Filter, rows: set[int]) -> tuple[dict[int, Record], frozenset[int]]:
         """These rows as records, and the rows that pass the filter."""
