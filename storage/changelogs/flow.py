@@ -13,7 +13,7 @@ from engine.model.changelog import RowKind
 from storage.changelogs.model import Amplification, Cancelled, HeavyKey, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.database.cache import RunCache
 from storage.database.connection import Database
-from storage.database.edge_records import records_at, records_of
+from storage.database.edge_records import by_stored, records_at, records_of, stored_in
 from storage.database.run_tables import KEY_TIMES
 from storage.database.sql import identifier
 from storage.library.of_all_runs import OfAllRuns
@@ -108,11 +108,11 @@ class Flows(OfAllRuns):
         by_retractions = (
             f"SELECT min(c.rowid) AS row, count(*) AS records, count(*) FILTER ({_TAKEN_BACK}) AS taken_back "
             f"FROM {records_of(edge)} c {f'GROUP BY {keys}' if keys else ''} HAVING taken_back > 0 "
-            f"ORDER BY taken_back DESC, records DESC{', ' + keys if keys else ''} LIMIT {most}"
+            f"ORDER BY taken_back DESC, records DESC, row LIMIT {most}"
         )
         counts = self._cache.get(
             edge.run_id,
-            f"{most} keys of {edge.node}.{edge.port} by retractions",
+            f"{most} keys of {by_stored(edge, names)}, by retractions",
             edge.progress,
             lambda: self._database.rows(by_retractions),
         )[:limit]
@@ -140,7 +140,7 @@ class Flows(OfAllRuns):
         )
         counts = self._cache.get(
             run_id,
-            f"{most} seconds of {node}.{port} by retractions",
+            f"{most} seconds of {stored_in(edge)}, by retractions",
             edge.progress,
             lambda: self._database.rows(seconds),
         )[:limit]
@@ -154,7 +154,7 @@ class Flows(OfAllRuns):
         most = max(limit, _KEPT)
         updates, inserts, rows = self._cache.get(
             run_id,
-            f"{most} pairs for nothing of {node}.{port}",
+            f"{most} pairs for nothing of {by_stored(edge, edge.names)}",
             edge.progress,
             lambda: self._count_pairs(edge, most),
         )

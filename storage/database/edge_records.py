@@ -45,6 +45,13 @@ def stored_in(edge: Edge) -> str:
     return edge.table if edge.view is None else edge.view.table
 
 
+def by_stored(edge: Edge, names: Iterable[str]) -> str:
+    """An edge's records by some of its columns, as a text: the same one for all edges that are views of one table."""
+    columns = edge.view.columns if edge.view else [column.stored_as for column in edge.columns]
+    stored = dict(zip(edge.names, columns, strict=True))
+    return f"{stored_in(edge)} by {sorted(stored[name] for name in names)}"
+
+
 def view_query(edge: Edge, view: StoredView, first: str) -> str:
     """The query of an edge that is a view. first: the columns before step."""
     step = f"step || {blob(view.suffix)} AS step" if view.suffix else "step"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.contract.recorder import EdgeView
 from storage import Store
 from storage import store as store_module
 from storage.database import cache
@@ -48,9 +49,8 @@ def test_a_run_that_ends_is_looked_through_and_its_answers_survive_a_restart(tmp
         assert kept(store) == {}
         recording.finish()
         store.preparation.wait()
-        assert {"50 keys of totals.out by retractions", "50 pairs for nothing of totals.out", "event times"} <= set(
-            kept(store)
-        )
+        pairs = "50 pairs for nothing of totals by ['k', 'n']"
+        assert {"50 keys of totals by ['k'], by retractions", pairs, "event times"} <= set(kept(store))
         found = store.flows.keys(run.run_id, "totals")
         assert [(key.key, key.records, key.taken_back) for key in found] == [(("a",), 2, 1)]
         with beside(store) as database, database.transaction() as cursor:
@@ -70,7 +70,23 @@ def test_the_next_epoch_of_a_live_run_asks_anew(store: Store, tmp_path: Path) ->
         recording.commit(epoch(number, 1 + 2 * number).write(tmp_path, PLAN.edges))
         [key] = store.flows.keys(run.run_id, "totals")
         assert key.taken_back == taken_back
-    assert list(kept(store)) == ["50 keys of totals.out by retractions"]
+    assert list(kept(store)) == ["50 keys of totals by ['k'], by retractions"]
+
+
+def test_what_is_known_of_a_table_is_known_of_its_views(store: Store, tmp_path: Path) -> None:
+    seen = edge(
+        "seen", columns(n="bigint", key="string"), "[I,UB,UA]", ["key"], view=EdgeView("totals", "out", ("n", "k"))
+    )
+    planned = plan(*PLAN.edges, seen)
+    run = store.runs.create("a run", planned.pipeline_json)
+    recording = store.record(run.run_id)
+    recording.begin(planned)
+    recording.commit(epoch(0, 1).write(tmp_path, PLAN.edges))
+    for ask in (store.flows.keys, store.flows.seconds, store.flows.cancelled):
+        of_table, questions = ask(run.run_id, "totals"), list(kept(store))
+        of_view = ask(run.run_id, "seen")
+        assert list(kept(store)) == questions
+        assert getattr(of_view, "updates", of_view) == getattr(of_table, "updates", of_table)
 
 
 def test_answers_that_cannot_be_kept_are_given_all_the_same(store: Store, tmp_path: Path) -> None:
