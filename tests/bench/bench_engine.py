@@ -1,7 +1,8 @@
 """What a run costs, beside plain Spark and Flink, both sides in turn: `python -m tests.bench.bench_engine`.
 
     python -m tests.bench.bench_engine [--events N] [--keys N] [--workloads NAME,NAME] [--repeat N] [--engine local[2]]
-        [--flink PYTHON] [--cold-flink] [--epochs N] [--memory 4g] [--data FOLDER] [--limit S] [--nodes] [--json FILE]
+        [--flink PYTHON] [--cold-flink] [--epochs N] [--memory 4g] [--data FOLDER] [--stores FOLDER] [--units N]
+        [--limit S] [--nodes] [--json FILE]
 
 Wall and CPU seconds of whole process trees. Ours is a run with the changelogs of all edges kept in DuckDB, from the
 script's text to its end. CPU is also told in units: one is what plain Spark needs to read the same CSV into Parquet.
@@ -48,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         memory=given.memory,
         flink=given.flink,
         cold_flink=given.cold_flink,
+        stores=given.stores,
+        units=given.units,
     )
     machine = described(given.flink)
     cases = [_case(name, given) for name in given.workloads if name not in figures.FIGURES]
@@ -97,8 +100,10 @@ def _given(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, help="of our runs; without it as the engine chooses")
     parser.add_argument("--memory", default="", help="of Spark's heap, as 4g")
     parser.add_argument("--data", type=Path, default=data, help=f"for the input, used again ({data})")
+    parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keep the store of each workload there")
+    parser.add_argument("--units", type=int, default=3, metavar="N", help="how often plain Spark runs, at least")
     parser.add_argument("--limit", type=float, default=3600, metavar="S", help="for one process")
-    parser.add_argument("--nodes", action="store_true", help="tell each part and node")
+    parser.add_argument("--nodes", action="store_true", help="tell each part, node and epoch")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything that was measured")
     return parser.parse_args(arguments)
 

@@ -1,10 +1,11 @@
 """What each process takes at most: while a large run goes on, and while somebody looks at every page of it.
 
-    python -m tests.bench.bench_memory [--events N] [--keys N] [--workload dedup_last_rowtime]
+    python -m tests.bench.bench_memory [--events N] [--keys N] [--workload dedup_last_rowtime] [--store FILE]
 
-The app serves a browser, which starts the run and then opens the pages of all its edges, one after the other. Prints,
-for the run and for each page, the seconds that it took and the largest resident memory of the app, of the JVM, of all
-workers together and of all other processes that the app started. Exits with 1 if the run does not finish, if a page
+The app serves a browser, which starts the run and then opens the pages of all its edges, one after the other. With
+--store, it opens those of the last run of a store (`bench_engine --stores` makes one). Prints, for the run and for each
+page, the seconds that it took, the CPU seconds of the app, and the largest resident memory of the app, of the JVM, of
+all workers together and of all other processes that the app started. Exits with 1 if the run does not finish, if a page
 shows an exception, or if the app took more than 1 GB. Linux only. Not part of the test run.
 """
 
@@ -29,6 +30,7 @@ from engine.model.pipeline import Pipeline
 from engine.script import script_of
 from engine.spark.servers import FOLDER_ENVIRONMENT, servers
 from storage import Store
+from storage.model import Run, RunStatus
 from tests.bench.events import events
 from tests.bench.process_tree import JAVA, tree
 from tests.bench.workloads import QUERIES, script
@@ -42,16 +44,22 @@ MOST_OF_APP: Final = 1 << 30
 _ENGINE: Final = "local[2]"
 _PATIENCE_MS: Final = 3_600_000
 _OF_AN_EDGE: Final = (
-    "changelog?run=2&edge={edge}",
-    "changelog?run=2&edge={edge}&event={event}",
-    "time-travel?run=2&edge={edge}&event={event}",
-    "retractions?run=2&edge={edge}",
-    "retractions?run=2&edge={edge}&part=The whole run",
-    "why-retraction?run=2&edge={edge}&event={event}",
+    "changelog?run={run}&edge={edge}",
+    "changelog?run={run}&edge={edge}&event={event}",
+    "changelog?run={run}&edge={edge}&where={number} > 0 AND {number} < 3",
+    "changelog?run={run}&edge={edge}&contains=98765",
+    "changelog?run={run}&edge={edge}&sort=-{number}",
+    "time-travel?run={run}&edge={edge}&event={event}",
+    "time-travel?run={run}&edge={edge}&event={other}",
+    "time-travel?run={run}&edge={edge}&event={other}&order=-{number}",
+    "retractions?run={run}&edge={edge}",
+    "retractions?run={run}&edge={edge}&part=The whole run",
+    "why-retraction?run={run}&edge={edge}&event={event}",
 )
 _OF_THE_RUN: Final = (
-    *("run?run=2", "event-time?run=2", "state?run=2&event={event}", "what-if?run=2"),
-    "sql?run=2&sql=SELECT+count(*)+FROM+run_2.{edge}",
+    *("run?run={run}", "event-time?run={run}", "event-time?run={run}&part=Late records"),
+    *("state?run={run}&event={event}", "what-if?run={run}", "compare?run={run}&versus={run}"),
+    "sql?run={run}&sql=SELECT+count(*)+FROM+run_{run}.{edge}",
 )
 
 
@@ -62,7 +70,7 @@ class Peaks(threading.Thread):
         super().__init__(daemon=True)
         self._app = app
         self._bytes: dict[str, int] = {}
-        self._began = time.monotonic()
+        self._began, self._burnt = time.monotonic(), 0.0
 
     def run(self) -> None:
         """Look ten times a second."""
@@ -85,8 +93,10 @@ class Peaks(threading.Thread):
         """Print the peaks under a title. Returns that of the app."""
         peaks, self._bytes = self._bytes or self.now(), {}
         took, self._began = time.monotonic() - self._began, time.monotonic()
+        burnt = next(process.cpu_s for process in tree(self._app) if process.pid == self._app)
+        spent, self._burnt = burnt - self._burnt, burnt
         parts = ", ".join(f"{kind} {peaks[kind] >> 20:,} MB" for kind in (APP, JVM, WORKERS, OTHERS))
-        sys.stdout.write(f"{title:72} {took:7.1f} s  {parts}\n")
+        sys.stdout.write(f"{title:72} {took:7.1f} s  CPU {spent:6.1f} s  {parts}\n")
         sys.stdout.flush()
         return peaks[APP]
 
@@ -97,19 +107,25 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=12_000_000)
     parser.add_argument("--keys", type=int, default=1_200_000)
     parser.add_argument("--workload", default="dedup_last_rowtime", choices=[*QUERIES])
+    parser.add_argument("--store", type=Path, help="look at the last run of this store")
     parser.add_argument("--data", type=Path, default=Path(tempfile.gettempdir()) / "changelog-studio-bench")
     given = parser.parse_args()
-    file = events(given.data, given.events, given.keys)
-    pipeline = script_of(script(given.workload, str(file)), TypeRules(), given.data).pipeline
     with tempfile.TemporaryDirectory(prefix="memory-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         os.environ[FOLDER_ENVIRONMENT] = str(folder / "servers")
+        if given.store is not None:
+            (folder / "studio.duckdb").symlink_to(given.store.absolute())
+        else:
+            file = events(given.data, given.events, given.keys)
+            pipeline = script_of(script(given.workload, str(file)), TypeRules(), given.data).pipeline
+            with Store.open(folder / "studio.duckdb") as store:
+                first = store.runs.create("large", pipeline.to_json(), engine=_ENGINE)
+                store.runs.fail(first.run_id, "the run was cancelled.", cancelled=True)
         with Store.open(folder / "studio.duckdb") as store:
-            first = store.runs.create("large", pipeline.to_json(), engine=_ENGINE)
-            store.runs.fail(first.run_id, "the run was cancelled.", cancelled=True)
+            run = store.runs.list()[0]
         try:
             with running_app(folder, _ENGINE) as app, _browser(app) as page:
-                wrong = _look(page, app, pipeline, given.events)
+                wrong = _look(page, app, run, run.last_seq or given.events)
                 size = app.store.stat().st_size
         finally:
             for server in servers():
@@ -130,9 +146,9 @@ def _browser(app: App) -> Iterator[Page]:
             browser.close()
 
 
-def _look(page: Page, app: App, pipeline: Pipeline, last: int) -> list[str]:
-    """Start the run, wait for it, and open its pages. Returns what was wrong."""
-    wrong = []
+def _look(page: Page, app: App, run: Run, last: int) -> list[str]:
+    """Open the pages of a run; one that has not finished is repeated before. Returns what was wrong."""
+    wrong: list[str] = []
     peaks = Peaks(app.pid)
     peaks.start()
 
@@ -143,23 +159,22 @@ def _look(page: Page, app: App, pipeline: Pipeline, last: int) -> list[str]:
         if peaks.take(title) > MOST_OF_APP:
             wrong.append(f"{title}: the app took more than 1 GB")
 
-    _open(page, "/run?run=1")
-    note("the page of the run that is repeated")
-    run_again(page)
-    shown = re.compile(r"\b(finished|failed|cancelled|interrupted)\s[^|]*?\brun 2 ·")
-    while not (found := shown.search(page.get_by_test_id("stMain").inner_text().partition("All runs")[0])):
-        page.wait_for_timeout(500)
-    note(f"the run, {found[1]}")
-    if found[1] != "finished":
-        return [*wrong, page.get_by_test_id("stMain").inner_text()[:1000]]
-    edges = [node.id for node in pipeline.nodes]
-    for edge in edges:
-        for place in _OF_AN_EDGE:
-            title = place.format(edge=edge, event=last // 2)
-            _open(page, f"/{title}")
-            note(title)
-    for place in _OF_THE_RUN:
-        title = place.format(edge=edges[0], event=last // 2)
+    number = run.run_id
+    if run.status is not RunStatus.FINISHED:
+        _open(page, f"/run?run={number}")
+        note("the page of the run that is repeated")
+        run_again(page)
+        number += 1
+        shown = re.compile(rf"\b(finished|failed|cancelled|interrupted)\s[^|]*?\brun {number} ·")
+        while not (found := shown.search(page.get_by_test_id("stMain").inner_text().partition("All runs")[0])):
+            page.wait_for_timeout(500)
+        note(f"the run, {found[1]}")
+        if found[1] != "finished":
+            return [*wrong, page.get_by_test_id("stMain").inner_text()[:1000]]
+    edges = [node.id for node in Pipeline.from_json(run.document).nodes]
+    places = [(place, edge) for edge in edges for place in _OF_AN_EDGE] + [(place, edges[0]) for place in _OF_THE_RUN]
+    for place, edge in places:
+        title = place.format(run=number, edge=edge, event=last // 2, other=last // 3, number="v")
         _open(page, f"/{title}")
         note(title)
     page.wait_for_timeout(5_000)

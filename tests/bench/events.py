@@ -8,6 +8,8 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
 
 WARM_UP_EVENTS: Final = 2000
 
@@ -20,7 +22,8 @@ def events(folder: Path, count: int, keys: int) -> Path:
         seq = np.arange(1, count + 1)
         times = 1_700_000_000_000 + seq // 4
         columns = {"seq": seq, "k": random.integers(0, keys, count), "v": random.integers(0, 1_000_000, count)}
-        pd.DataFrame(columns | {"ts": times + random.integers(-6000, 1, count)}).to_csv(file, header=False, index=False)
+        table = pa.table(columns | {"ts": times + random.integers(-6000, 1, count)})
+        pa.csv.write_csv(table, file, pa.csv.WriteOptions(include_header=False))
 
     return _made(folder / f"events-{count}-{keys}.csv", write)
 

@@ -19,7 +19,8 @@ class Job:
     """The parameters of one measurement. Every side reads those that it needs.
 
     events: the CSV. first: a small CSV for the warm-up, "" to begin cold. engine: Spark's master, whose cores are
-    Flink's parallelism. epochs: None leaves the number to the engine. scratch: a folder for output.
+    Flink's parallelism. epochs: None leaves the number to the engine. scratch: a folder for output. store: a new file
+    for our store, which stays, or "".
     """
 
     events: str = ""
@@ -28,6 +29,7 @@ class Job:
     engine: str = "local[2]"
     epochs: int | None = None
     scratch: str = "."
+    store: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,23 @@ class NodeSpent(Timed):
 
 
 @dataclass(frozen=True)
+class EpochSpent(Spent):
+    """An epoch up to its commit. peak: resident bytes by role (`process_tree.Peak`). file_bytes: of the store then."""
+
+    peak: Mapping[str, float] = field(default_factory=dict)
+    file_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class Measured:
-    """The measurement of one process, part by part. records, file_bytes: the stored ones, if there is a store."""
+    """The measurement of one process, part by part. records, file_bytes: the stored ones, if there is a store.
+
+    epochs: with what the store computes in the background, which the parts end before.
+    """
 
     parts: tuple[Spent, ...]
     nodes: tuple[NodeSpent, ...] = ()
+    epochs: tuple[EpochSpent, ...] = ()
     records: int | None = None
     file_bytes: int | None = None
 
@@ -96,7 +110,8 @@ class Measured:
         """Read the output of `answer`."""
         found = json.loads(text)
         parts = tuple(Spent(**part) for part in found.pop("parts"))
-        return cls(parts, tuple(NodeSpent(**node) for node in found.pop("nodes")), **found)
+        nodes = tuple(NodeSpent(**node) for node in found.pop("nodes"))
+        return cls(parts, nodes, tuple(EpochSpent(**epoch) for epoch in found.pop("epochs")), **found)
 
 
 class Stopwatch:

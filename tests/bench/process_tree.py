@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,9 @@ from typing import Final
 _PROC: Final = Path("/proc")
 IS_AVAILABLE: Final = (_PROC / "self" / "stat").exists()
 JAVA, DRIVER, WORKERS, PYTHON = "java", "driver", "workers", "python"
+# By root, the CPU seconds of processes whose end their parent ignores, as the daemon of Spark's workers does: once they
+# have ended, nobody's figures have them.
+_UNCLAIMED: Final[dict[int, dict[int, float]]] = {}
 
 
 @dataclass(frozen=True)
@@ -39,19 +42,30 @@ def tree(root: int) -> list[Process]:
         below.setdefault(process.parent, []).append(process)
         if process.pid == root:
             found.append(process)
+    unclaimed = _UNCLAIMED.setdefault(root, {})
     for process in found:
-        found += below.get(process.pid, [])
+        children = below.get(process.pid, [])
+        found += children
+        if children and _ignores_children(process.pid):
+            unclaimed |= {child.pid: child.cpu_s for child in children}
     return found
 
 
 def cpu(root: int) -> dict[str, float]:
-    """CPU seconds so far by role: JVMs, the process itself, and all others, which are Python workers."""
-    return _by_role(root, "cpu_s")
+    """CPU seconds so far by role: JVMs, the process itself, and all others, which are Python workers.
+
+    With those of workers that have ended, as of when the tree was last looked at.
+    """
+    processes = tree(root)
+    there = {process.pid for process in processes}
+    ended = sum(seconds for pid, seconds in _UNCLAIMED[root].items() if pid not in there)
+    found = _by_role(root, processes, "cpu_s")
+    return found | {WORKERS: found.get(WORKERS, 0) + ended} if ended else found
 
 
 def memory(root: int) -> dict[str, float]:
     """Current resident bytes by the same roles. Memory shared by forked processes counts for each of them."""
-    return _by_role(root, "resident_bytes")
+    return _by_role(root, tree(root), "resident_bytes")
 
 
 def kill(root: int) -> None:
@@ -80,7 +94,7 @@ def _signal_group(leader: int, what: int) -> bool:
 
 
 class Peak(threading.Thread):
-    """The largest resident memory of a tree by role, polled five times a second until `stop`.
+    """The largest resident memory of a tree by role since it was last taken, polled five times a second until `stop`.
 
     PYTHON is the sum of the driver and the workers.
     """
@@ -99,15 +113,29 @@ class Peak(threading.Thread):
             for role, size in now.items():
                 self.bytes[role] = max(size, self.bytes.get(role, 0))
 
+    def take(self) -> dict[str, float]:
+        """What was found since the last time."""
+        found, self.bytes = self.bytes, {}
+        return found
+
     def stop(self) -> None:
         """Stop polling."""
         self._stopped.set()
         self.join()
 
 
-def _by_role(root: int, amount: str) -> dict[str, float]:
+def _ignores_children(pid: int) -> bool:
+    try:
+        status = (_PROC / f"{pid}" / "status").read_text()
+    except OSError:
+        return False
+    ignored = status.partition("SigIgn:")[2].split(maxsplit=1)
+    return bool(ignored) and bool(int(ignored[0], 16) >> (signal.SIGCHLD - 1) & 1)
+
+
+def _by_role(root: int, processes: Iterable[Process], amount: str) -> dict[str, float]:
     sums: dict[str, float] = {}
-    for process in tree(root):
+    for process in processes:
         role = JAVA if process.name == "java" else DRIVER if process.pid == root else WORKERS
         sums[role] = sums.get(role, 0) + getattr(process, amount)
     return sums

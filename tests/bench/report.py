@@ -61,7 +61,7 @@ def _units(cases: Sequence[Case]) -> str:
 
 def _costs(cases: Sequence[Case]) -> str:
     heading = ["workload", "wall s", "CPU s", "units", "Flink: wall s", "ours/Flink", "CPU s", "ours/Flink"]
-    heading += ["records kept", "DuckDB MB", "JVM MB", "Python MB", "Flink MB"]
+    heading += ["with background: CPU us/event", "records kept", "DuckDB MB", "JVM MB", "Python MB", "Flink MB"]
     rows = []
     for case in cases:
         wall, cpu = median(case.studio, _whole), median(case.studio, _whole, "cpu_s")
@@ -69,6 +69,7 @@ def _costs(cases: Sequence[Case]) -> str:
         kept = next((one.measured for one in case.studio if one.measured is not None), None)
         row = [case.name, _number(wall), _number(cpu), _ratio(cpu, _unit(cases, case))]
         row += [_number(flink_wall), _ratio(wall, flink_wall), _number(flink_cpu), _ratio(cpu, flink_cpu)]
+        row += [_number(sum(epoch.cpu_s or 0 for epoch in kept.epochs) / case.events * 1e6) if kept else "-"]
         row += [f"{kept.records:,}" if kept and kept.records is not None else "-"]
         row += [_megabytes(kept.file_bytes if kept else None)]
         row += [_megabytes(_peak(case.studio, role)) for role in (process_tree.JAVA, process_tree.PYTHON)]
@@ -91,7 +92,7 @@ def _phases(cases: Sequence[Case]) -> str:
 
 
 def _parts(case: Case) -> str:
-    """Every part of a case by process, and the engine's figures of its nodes."""
+    """Every part and epoch of a case by process, and the engine's figures of its nodes."""
     known = [one.measured for one in case.studio if one.measured is not None]
     names = dict.fromkeys(part.name for measured in known for part in measured.parts)
     roles = (process_tree.JAVA, process_tree.DRIVER, process_tree.WORKERS)
@@ -101,7 +102,16 @@ def _parts(case: Case) -> str:
         rows.append([name, _number(spent.wall_s), _number(spent.cpu_s), *(_number(spent.cpu.get(r, 0)) for r in roles)])
     told = [[node.name, _number(node.wall_s), f"{node.records:,}"] for node in known[-1].nodes] if known else []
     parts = _table([case.name, "wall s", "CPU s", *roles], rows)
-    return f"{parts}\n\n{_table([f'{case.name}: node', 'wall s', 'records'], told)}"
+    epochs = _table(
+        [f"{case.name}: epoch", "wall s", "CPU s", *roles, *(f"{role} MB" for role in roles), "DuckDB MB"],
+        [
+            [epoch.name, _number(epoch.wall_s), _number(epoch.cpu_s)]
+            + [_number(epoch.cpu.get(role, 0)) for role in roles]
+            + [_megabytes(size) for size in (*(epoch.peak.get(role, 0) for role in roles), epoch.file_bytes)]
+            for epoch in (known[-1].epochs if known else ())
+        ],
+    )
+    return f"{parts}\n\n{_table([f'{case.name}: node', 'wall s', 'records'], told)}\n\n{epochs}"
 
 
 def _figures(figures: Sequence[Figure]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -20,13 +22,16 @@ from tests.bench.bench_engine import DEFAULT, KNOWN
 from tests.bench.child import Ended
 from tests.bench.events import events, first_events
 from tests.bench.figures import Figure
-from tests.bench.measured import Measured, NodeSpent, Spent
+from tests.bench.measured import EpochSpent, Measured, NodeSpent, Spent
 from tests.bench.phases import Phases
 from tests.bench.turns import Case
 from tests.bench.workloads import QUERIES, script
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+EPOCH = EpochSpent("1", 1.5, {"java": 1.0}, {"java": 2**30}, 4096)
 
 
 @pytest.mark.slow
@@ -49,7 +54,7 @@ def test_the_same_numbers_make_the_same_events(tmp_path: Path) -> None:
 
 
 def test_what_a_side_measured_comes_back_from_json() -> None:
-    measured = Measured((Spent("sources", 1.5, {"java": 2.0}),), (NodeSpent("ev", 1.0, 10),), 10, 4096)
+    measured = Measured((Spent("sources", 1.5, {"java": 2.0}),), (NodeSpent("ev", 1.0, 10),), (EPOCH,), 10, 4096)
     assert Measured.from_json(json.dumps(asdict(measured))) == measured
 
 
@@ -75,9 +80,41 @@ def test_a_process_tree_has_the_process_itself_and_its_children() -> None:
         os.waitpid(child, 0)
 
 
+_WORKER = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if os.fork() == 0:
+    while time.process_time() < 0.2:
+        pass
+    print("burnt", flush=True)
+    input()
+    os._exit(0)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not process_tree.IS_AVAILABLE, reason="there is no /proc")
+def test_a_worker_that_has_ended_still_counts_though_its_daemon_ignores_that() -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", _WORKER], stdin=pipe, stdout=pipe, text=True) as daemon:
+        try:
+            assert daemon.stdout is not None
+            assert daemon.stdout.readline() == "burnt\n"
+            assert process_tree.cpu(daemon.pid)[process_tree.WORKERS] > 0.1
+            assert daemon.stdin is not None
+            daemon.stdin.write("\n")
+            daemon.stdin.flush()
+            while len(process_tree.tree(daemon.pid)) > 1:
+                time.sleep(0.01)
+            assert process_tree.cpu(daemon.pid)[process_tree.WORKERS] > 0.1
+        finally:
+            process_tree.kill(daemon.pid)
+
+
 @pytest.fixture
 def cases() -> list[Case]:
-    studio = Measured((Spent("sources", 4, {"java": 6.0, "driver": 2.0}), Spent("top", 1, {"java": 4.0})), (), 7, 2**20)
+    parts = (Spent("sources", 4, {"java": 6.0, "driver": 2.0}), Spent("top", 1, {"java": 4.0}))
+    studio = Measured(parts, (), (EPOCH,), 7, 2**20)
     case = Case("top3", "top3", 100, 10)
     case.units.append(Ended("spark_side", Measured((Spent("CSV to Parquet", 2, {"java": 4.0}),))))
     case.studio.append(Ended("studio_side", studio, peak={"java": 2**30, "python": 2**20}))
@@ -92,7 +129,7 @@ def test_the_report_tells_units_and_what_is_missing(cases: list[Case]) -> None:
         for line in report.text(cases, figures, nodes=True).splitlines()
         if line.startswith("| top3 ")
     ]
-    assert rows[0] == ["top3", "5.0", "12.0", "3.00", "-", "-", "-", "-", "7", "1", "1,024", "1", "-"]
+    assert rows[0] == ["top3", "5.0", "12.0", "3.00", "-", "-", "-", "-", "10000.0", "7", "1", "1,024", "1", "-"]
     assert rows[1][4:10] == ["4.0", "8.0", "2.00", "1.0", "4.0", "1.00"]
     assert report.has_failed(cases, figures)
     assert "top3, flink_side: no end within 5 s" in report.text(cases, figures, nodes=False)

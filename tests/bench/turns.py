@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
 from engine.flink.environment import ENVIRONMENT
 from engine.spark.java import environment
@@ -16,12 +15,12 @@ from tests.bench import events
 from tests.bench.child import Ended, measure
 from tests.bench.measured import Job, Measured, Spent
 
-UNITS_AT_LEAST: Final = 3
-
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The options of a benchmark. flink: an interpreter with apache-flink. memory: Spark's heap, "" for our default."""
+    """The options of a benchmark. flink: an interpreter with apache-flink. memory: Spark's heap, "" for our default.
+    stores: a folder in which our stores stay. units: how often plain Spark runs, at least.
+    """
 
     engine: str
     folder: Path
@@ -31,6 +30,8 @@ class Setting:
     memory: str = ""
     flink: str = ""
     cold_flink: bool = False
+    stores: Path | None = None
+    units: int = 3
 
     def environ(self, memory: str = "") -> dict[str, str]:
         """The environment variables of a side on Spark."""
@@ -60,7 +61,8 @@ class Case:
         for _ in range(units):
             self.units.append(measure("spark_side", job, limit_s=limit_s, environ=environ))
             yield self.units[-1]
-        self.studio.append(measure("studio_side", job, limit_s=limit_s, environ=environ))
+        kept = job if setting.stores is None else replace(job, store=str(setting.stores / f"{self.name}.duckdb"))
+        self.studio.append(measure("studio_side", kept, limit_s=limit_s, environ=environ))
         yield self.studio[-1]
         if setting.flink:
             job = replace(job, first="" if setting.cold_flink else job.first)
@@ -71,7 +73,7 @@ class Case:
 
 def run(cases: Sequence[Case], setting: Setting) -> None:
     """Run all rounds of all cases, and print a line for each ended process."""
-    units = math.ceil(UNITS_AT_LEAST / (len(cases) * setting.repeat)) if cases else 0
+    units = math.ceil(setting.units / (len(cases) * setting.repeat)) if cases else 0
     for number in range(setting.repeat):
         for case in cases:
             for ended in case.take_turns(setting, units):
