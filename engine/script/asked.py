@@ -56,7 +56,7 @@ def explained(statement: Statement) -> Insert | None:
 
 def plan_in_words(insert: Insert, parts: Parts, names: Names, emitter: Emitter) -> str:
     """The nodes of a query with their changelog modes and strategies, sources first. Raises CannotBeRead."""
-    made = emitter.made()
+    emitter = emitter.apart()
     with parts.reading(insert.statement):
         relation, emitted = emitter.read(parts.told(insert.query), names)
         last = exactly(emitter, emitted, relation.columns, insert.query)
@@ -69,7 +69,6 @@ def plan_in_words(insert: Insert, parts: Parts, names: Names, emitter: Emitter) 
             waiting += [each for each in found if each not in above]
             above.update(found)
         planned = plan(pipeline.part(above), emitter.analyzer, emitter.folder)
-    emitter.back_to(made)
     return "; ".join(f"{node.id}: {node.operator.title} {node.mode}, {node.strategy.name}" for node in planned.nodes)
 
 

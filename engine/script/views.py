@@ -8,7 +8,6 @@ only applies if its node is written as exactly this query; so an edited query ta
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from typing import Any, Final
 
 from sqlglot import TokenType, exp
@@ -51,7 +50,7 @@ def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter
     told = statement.directives
     for node in _candidates(name, query, tokens, statement, inputs, names, emitter):
         for candidate in _overlaid(node, told):
-            if _says(candidate, query, tokens, inputs, emitter) and _fits(candidate, inputs, emitter):
+            if _fits(candidate, inputs, emitter) and _says(candidate, query, tokens, inputs, emitter):
                 place_node(candidate, inputs, emitter, query)
                 return []
     relation, emitted = emitter.read(query, names)
@@ -146,7 +145,7 @@ def _says(node: Node, query: Expr, tokens: Sequence[Token], inputs: Sequence[str
         text, _ = query_of(node, inputs, emitter)
         # Equal words are equal queries. This is the common case: the studio wrote most of the scripts that it reads.
         return _words(tokens_of(text)) == _words(tokens) or same(parsed_text(text), query)
-    except (StudioError, ValueError, AssertionError, KeyError):
+    except StudioError:
         return False
 
 
@@ -162,17 +161,10 @@ def _words(tokens: Sequence[Token]) -> list[tuple[TokenType, str]]:
 def _fits(node: Node, inputs: Sequence[str], emitter: Emitter) -> bool:
     """Whether a node is valid over these inputs."""
     try:
-        place_node(node, inputs, trial_of(emitter), None)
+        place_node(node, inputs, emitter.apart(), None)
     except StudioError:
         return False
     return True
-
-
-def trial_of(emitter: Emitter) -> Emitter:
-    """A copy of the pipeline under construction, for an attempt without side effects."""
-    trial = copy(emitter)
-    trial.nodes, trial.edges, trial.derived = list(emitter.nodes), list(emitter.edges), dict(emitter.derived)
-    return trial
 
 
 def _overlaid(node: Node, told: Mapping[str, Any]) -> Iterator[Node]:
@@ -244,7 +236,7 @@ def _items(tokens: Sequence[Token]) -> list[Sequence[Token]]:
 
 def _read(name: str, query: Expr, names: Names, emitter: Emitter) -> Iterator[Node]:
     """The single node that the query is read as, if there is one, apart from projections."""
-    trial = trial_of(emitter)
+    trial = emitter.apart()
     try:
         relation = rewritten(read(query, names), names)
         emitted = trial.emit(relation, relation.columns)

@@ -36,7 +36,7 @@ from engine.script.refused_by_flink import notes
 from engine.script.sink_tables import TargetTable, table_of
 from engine.script.taken_apart import taken_apart
 from engine.script.translated import translated
-from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of, trial_of
+from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of
 from engine.sql.algebra import Table
 from engine.sql.clauses.python_calls import aggregates_of
 from engine.sql.identifiers import identifier
@@ -242,7 +242,7 @@ def _expressions(node: Node) -> list[str]:
 def _read_back(name: str, text: str, inputs: Sequence[str], emitter: Emitter) -> Node | None:
     """The node that the view will be read as; None if it is read as several nodes or not at all."""
     parts = taken_apart(text)
-    trial = trial_of(emitter)
+    trial = emitter.apart()
     tables = Tables(Parts(), trial)
     for one in dict.fromkeys(inputs):
         tables.add(one, Table(Node(id=one, operator=""), trial.derived[one].schema.names))

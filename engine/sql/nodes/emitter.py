@@ -72,13 +72,25 @@ Make = Callable[["Emitter", Any, frozenset[str]], Emitted]
 
 
 @dataclass(frozen=True)
-class Made:
-    """The nodes and edges at one moment, with the derived outputs."""
+class Described:
+    """What the nodes of a relation give. emitter: the pipeline with these nodes."""
 
-    nodes: list[Node]
-    edges: list[Edge]
-    derived: dict[str, Derived]
-    relations: dict[str, list[Relation]]
+    emitter: Emitter
+    emitted: Emitted
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of the output, by their names there."""
+        return self.emitter.schema(self.emitted)
+
+    def types(self, columns: Iterable[str]) -> list[Type]:
+        """The types of columns of the relation."""
+        return [self.schema.column(self.emitted.names[column]).type for column in columns]
+
+    def types_of(self, values: Iterable[Expr]) -> list[Type]:
+        """The types of expressions over the relation."""
+        writer = self.emitter.writer(self.emitted)
+        return [writer.type_of(writer.write(value)) for value in values]
 
 
 @dataclass
@@ -124,21 +136,26 @@ class Emitter:
         names.unused.clear()
         relation = rewritten(read(query, names), names)
         emitted = self.emit(relation, relation.columns)
-        made = self.made()
         for unused in names.unused:
-            self.emit(rewritten(unused, names), unused.columns)
-            self.back_to(made)
-            made = self.made()
+            self.described(rewritten(unused, names), unused.columns)
         return relation, emitted
 
-    def made(self) -> Made:
-        """The nodes so far, to go back to."""
-        relations = {node: list(of_node) for node, of_node in self.relations.items()}
-        return Made(list(self.nodes), list(self.edges), dict(self.derived), relations)
+    def described(self, relation: Relation, needed: Iterable[str]) -> Described:
+        """What the nodes of a relation would give, for what is decided by types or keys. Raises SqlRejected."""
+        apart = self.apart()
+        return Described(apart, apart.emit(relation, needed))
 
-    def back_to(self, made: Made) -> None:
-        """Drop the nodes that were made since."""
-        self.nodes, self.edges, self.derived, self.relations = made.nodes, made.edges, made.derived, made.relations
+    def apart(self) -> Emitter:
+        """The same pipeline, to which nodes can be added that this one does not get."""
+        return replace(
+            self,
+            nodes=list(self.nodes),
+            edges=list(self.edges),
+            derived=dict(self.derived),
+            relations={node: list(of_node) for node, of_node in self.relations.items()},
+            written=dict(self.written),
+            typed=dict(self.typed),
+        )
 
     def schema(self, emitted: Emitted) -> Schema:
         """The columns of a node's output."""

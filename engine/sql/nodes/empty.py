@@ -49,12 +49,10 @@ def padded(emitter: Emitter, relation: Padded, needed: frozenset[str]) -> Emitte
 def _columns(
     emitter: Emitter, relation: Relation, names: Sequence[str]
 ) -> tuple[list[tuple[str, Column]], frozenset[str]]:
-    """The columns of a relation by name, and those that represent the arrival order. It leaves no nodes."""
-    before = emitter.made()
-    emitted = emitter.emit(whole(relation), names)
-    schema = emitter.schema(emitted)
-    found = [(name, schema.column(emitted.names[name])) for name in names if name not in emitted.arrival]
-    emitter.back_to(before)
+    """The columns of a relation by name, and those that represent the arrival order."""
+    described = emitter.described(whole(relation), names)
+    emitted = described.emitted
+    found = [(name, described.schema.column(emitted.names[name])) for name in names if name not in emitted.arrival]
     return found, emitted.arrival & frozenset(names)
 
 

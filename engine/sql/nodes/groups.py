@@ -19,7 +19,7 @@ from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.group_input import input_of, projected, rows_counted
 from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times
 from engine.sql.nodes.python_aggregates import any_python, code_of
-from engine.sql.nodes.single_rows import is_its_argument, is_one_row_each, ungrouped
+from engine.sql.nodes.single_rows import is_its_argument, is_one_row_each, may_be_its_argument, ungrouped
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.nodes.window_bounds import WindowColumns, attached_windows, over_windows
 from engine.sql.rejected import SqlRejected
@@ -38,32 +38,42 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     windows = attached_windows(relation)
     if windows is not None and not is_plain:
         return _per_attached_window(emitter, relation, windows)
-    start, whole = emitter.made(), relation
+    read = [aggregate_function(call) for name, call in relation.calls if name in needed]
+    if all(map(may_be_its_argument, read)) and _is_of_single_rows(emitter.apart(), relation, needed):
+        return _removed(emitter, relation, needed)
     emitted, relation = input_of(emitter, relation, needed)
-    group_by, taken = _group_by(emitter, emitted, relation.groups)
-    made = _calls(emitter, emitted, relation.calls, taken)
-    if is_one_row_each(emitter, emitted, group_by) and all(is_its_argument(one, group_by) for _, one in made):
-        if needed.issuperset(whole.columns):
-            return ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
-        emitter.back_to(start)
-        return _read_ungrouped(emitter, relation, needed)
-    aggregates = [parameters for _, parameters in made]
-    parameters = {"group_by": group_by, "aggregates": aggregates, **code_of(relation.calls, relation.at)}
+    group_by, calls = _grouped(emitter, emitted, relation)
+    parameters = {"group_by": group_by, "aggregates": calls, **code_of(relation.calls, relation.at)}
     parameters |= state_ttl.of_group(relation.at)
     node = emitter.add("aggregate", parameters, [emitted.node], relation.at)
     names = dict(zip(relation.columns, (column.name for column in emitter.derived[node].schema), strict=True))
     return Emitted(node, names)
 
 
-def _read_ungrouped(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
-    """An aggregate with one row per group as a projection of what is read: the nodes below compute nothing else."""
-    relation = replace(relation, groups=tuple(group for group in relation.groups if group[0] in needed))
-    emitted = projected(emitter, relation)
-    if not relation.columns:
-        return Emitted(emitted.node, {})
+def _grouped(emitter: Emitter, emitted: Emitted, relation: Aggregate) -> tuple[list[Any], list[dict[str, Any]]]:
+    """The groups and the calls of an aggregate over its input, as parameters."""
     group_by, taken = _group_by(emitter, emitted, relation.groups)
-    made = _calls(emitter, emitted, relation.calls, taken)
-    return ungrouped(emitter, emitted, relation, group_by, [one for _, one in made])
+    return group_by, [parameters for _, parameters in _calls(emitter, emitted, relation.calls, taken)]
+
+
+def _is_of_single_rows(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> bool:
+    """Whether Flink removes an aggregate: each group is one row at most, and each result that row's argument."""
+    emitted, relation = input_of(emitter, relation, needed)
+    group_by, calls = _grouped(emitter, emitted, relation)
+    return is_one_row_each(emitter, emitted, group_by) and all(is_its_argument(call, group_by) for call in calls)
+
+
+def _removed(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
+    """An aggregate with one row per group as a projection. The nodes below compute no more than what is read of it."""
+    if needed.issuperset(relation.columns):
+        emitted, relation = input_of(emitter, relation, needed)
+    else:
+        _, relation = input_of(emitter.apart(), relation, needed)
+        relation = replace(relation, groups=tuple(group for group in relation.groups if group[0] in needed))
+        emitted = projected(emitter, relation)
+        if not relation.columns:
+            return Emitted(emitted.node, {})
+    return ungrouped(emitter, emitted, relation, *_grouped(emitter, emitted, relation))
 
 
 def _per_window(

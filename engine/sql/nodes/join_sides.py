@@ -68,60 +68,46 @@ def taken_apart(relation: Join) -> Condition:
     return Condition(tuple(equal), tuple(rest))
 
 
-def of_common_types(emitter: Emitter, relation: Join, condition: Condition) -> Condition:
-    """The same condition; values that may be NULL are compared as texts, so both sides get their common type."""
-    if not any(isinstance(a, exp.Struct) for a, _ in condition.equal):
+def with_comparable_keys(emitter: Emitter, relation: Join, condition: Condition) -> Condition:
+    """The condition with both sides of its equalities cast to their common types, where they need to be."""
+    if not condition.equal:
         return condition
-    sides = (relation.left, relation.right)
-    equal: list[tuple[Expr, Expr]] = []
-    for pair in condition.equal:
-        if isinstance(pair[0], exp.Struct):
-            types = zip(*(_types(emitter, *each) for each in zip(sides, pair, strict=True)), strict=True)
-            common = [None if _is_one(each) else common_type(each) for each in types]
-            equal.append((_cast(pair[0], common), _cast(pair[1], common)))
-        else:
-            equal.append(pair)
-    return Condition(tuple(equal), condition.rest)
+    sides = zip((relation.left, relation.right), zip(*condition.equal, strict=True), strict=True)
+    left, right = (_types(emitter, one, keys) for one, keys in sides)
+    equal = tuple(
+        _of_common_types(a, b, of_left, of_right)
+        for (a, b), of_left, of_right in zip(condition.equal, left, right, strict=True)
+    )
+    return Condition(equal, condition.rest)
 
 
-def with_comparable_keys(emitter: Emitter, condition: Condition, left: Side, right: Side) -> Condition | None:
-    """The condition with both sides of an equality cast to their common type; None if they can be compared as is."""
-    types = [
-        [emitter.schema(one.emitted).column(key).type for one, key in zip((left, right), keys, strict=True)]
-        for keys in zip(left.keys, right.keys, strict=True)
+def _types(emitter: Emitter, relation: Relation, keys: Sequence[Expr]) -> list[list[Type]]:
+    """The types of each key's parts."""
+    described = emitter.described(relation, frozenset().union(*map(mentioned, keys)))
+    return [described.types_of(_parts(key)) for key in keys]
+
+
+def _of_common_types(a: Expr, b: Expr, left: Sequence[Type], right: Sequence[Type]) -> tuple[Expr, Expr]:
+    """Both sides of an equality. A join compares integers of different widths, but packed values as texts."""
+    compared = () if isinstance(a, exp.Struct) else INTEGERS
+    common = [
+        None if one.is_held_as(other) or (one in compared and other in compared) else common_type((one, other))
+        for one, other in zip(left, right, strict=True)
     ]
-    # A join compares integers of different widths.
-    common = [None if _is_one(pair) or set(pair) <= set(INTEGERS) else common_type(pair) for pair in types]
-    if not any(common):
-        return None
-    equal = [
-        pair if type_ is None else (_cast_part(pair[0], type_), _cast_part(pair[1], type_))
-        for pair, type_ in zip(condition.equal, common, strict=True)
-    ]
-    return Condition(tuple(equal), condition.rest)
+    return _cast(a, common), _cast(b, common)
 
 
-def _types(emitter: Emitter, relation: Relation, key: Expr) -> list[Type]:
-    """The types of a key's parts. No node is left behind."""
-    before = emitter.made()
-    writer = emitter.writer(emitter.emit(relation, mentioned(key)))
-    types = [writer.type_of(writer.write(part)) for part in key.expressions]
-    emitter.back_to(before)
-    return types
-
-
-def _is_one(types: Sequence[Type]) -> bool:
-    return all(type_.is_held_as(types[0]) for type_ in types)
+def _parts(key: Expr) -> list[Expr]:
+    return list(key.expressions) if isinstance(key, exp.Struct) else [key]
 
 
 def _cast(key: Expr, types: Sequence[Type | None]) -> Expr:
     """A key with its parts cast to these types; None for a part that stays."""
-    parts = zip(key.expressions, types, strict=True)
-    return exp.Struct(expressions=[part if type_ is None else _cast_part(part, type_) for part, type_ in parts])
-
-
-def _cast_part(part: Expr, type_: Type) -> Expr:
-    return exp.Cast(this=part.copy(), to=exp.DataType.build(str(type_)))
+    parts = [
+        part if type_ is None else exp.Cast(this=part.copy(), to=exp.DataType.build(str(type_)))
+        for part, type_ in zip(_parts(key), types, strict=True)
+    ]
+    return exp.Struct(expressions=parts) if isinstance(key, exp.Struct) else parts[0]
 
 
 def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequence[Expr], at: Expr) -> Side:

@@ -21,7 +21,6 @@ from engine.sql.nodes.join_sides import (
     Side,
     computable,
     join_node,
-    of_common_types,
     own_columns,
     pair_names,
     side,
@@ -44,8 +43,7 @@ def join(emitter: Emitter, relation: Join, needed: frozenset[str]) -> Emitted:
 
 
 def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: frozenset[str]) -> Emitted:
-    condition = of_common_types(emitter, relation, condition)
-    before = emitter.made()
+    condition = with_comparable_keys(emitter, relation, condition)
     left_used, right_used = own_columns(relation, condition.used(needed))
     left = side(emitter, relation.left, left_used, [a for a, _ in condition.equal], relation.at)
     below = relation.right
@@ -54,10 +52,6 @@ def _over_rows(emitter: Emitter, relation: Join, condition: Condition, needed: f
         read = frozenset(right_used).union(*(mentioned(b) for _, b in condition.equal))
         below = selected(below, tuple((name, ref(name)) for name in below.columns if name in read)) if read else below
     right = side(emitter, below, right_used, [b for _, b in condition.equal], relation.at)
-    alike = with_comparable_keys(emitter, condition, left, right)
-    if alike is not None:
-        emitter.back_to(before)
-        return _over_rows(emitter, relation, alike, needed)
     same_time = _equal_times(emitter, condition, left, right)
     times = [
         exp.EQ(this=a.copy(), expression=ref(relation.right_names[b.name], b))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any, Final
 
 from sqlglot import exp
@@ -34,7 +35,7 @@ from engine.sql.empty import Empty
 from engine.sql.functions.digits import digits_of
 from engine.sql.functions.interval_values import as_text
 from engine.sql.nodes.common_types import common_type
-from engine.sql.nodes.emitter import Emitted, Emitter
+from engine.sql.nodes.emitter import Described, Emitted, Emitter
 from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.rejected import SqlRejected
 from engine.sql.rules.project_merge import selected
@@ -110,33 +111,28 @@ def filter_(emitter: Emitter, relation: Filter, needed: frozenset[str]) -> Emitt
 
 def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     """A union of projections with the same names and types."""
-    start = emitter.made()
     columns = [name for name in relation.columns if name in needed] or list(relation.columns[:1])
-    parts: list[tuple[Emitted, list[Type]]] = []
-    types: list[list[Type]] = []
-    for given in relation.inputs:
-        before = emitter.made()
-        part = emitter.emit(given, columns)
-        types.append([emitter.schema(part).column(part.names[name]).type for name in columns])
-        if isinstance(given, Empty):
-            # A branch without rows counts for the common types only.
-            emitter.back_to(before)
-        else:
-            parts.append((part, types[-1]))
-    common = [
-        _common(type_names, name, relation) for name, type_names in zip(columns, zip(*types, strict=True), strict=True)
-    ]
-    if relation.apart is not None and any(_is_cast(types, places, common) for places in relation.distinct):
-        emitter.back_to(start)
+    if relation.apart is not None and _is_cast_apart(emitter, relation, columns):
         return union(emitter, relation.apart, needed)
+    with_rows = [not isinstance(given, Empty) for given in relation.inputs]
+    # A branch without rows counts for the common types only.
+    branches = [
+        emitter.described(given, columns)
+        if isinstance(given, Empty)
+        else Described(emitter, emitter.emit(given, columns))
+        for given in relation.inputs
+    ]
+    types = [branch.types(columns) for branch in branches]
+    common = _common_types(types, columns, relation)
     nodes: list[str] = []
-    for part, type_names in parts:
+    for branch, own in compress(zip(branches, types, strict=True), with_rows):
+        part = branch.emitted
         items = [
             (name, column if type_.is_held_as(target) else emitter.cast(column, target))
-            for name, type_, target in zip(columns, type_names, common, strict=True)
+            for name, type_, target in zip(columns, own, common, strict=True)
             for column in [quote(part.names[name])]
         ]
-        is_same = emitter.schema(part).names == tuple(columns) and all(map(Type.is_held_as, type_names, common))
+        is_same = emitter.schema(part).names == tuple(columns) and all(map(Type.is_held_as, own, common))
         nodes.append(
             part.node if is_same and part.node not in nodes else emitter.project(part.node, items, relation.at)
         )
@@ -144,12 +140,21 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     return Emitted(node, {name: name for name in columns})
 
 
-def _is_cast(types: Sequence[Sequence[Type]], places: range, common: Sequence[Type]) -> bool:
-    """Whether these inputs have another common type than all of them."""
-    own = zip(*(types[at] for at in places), strict=True)
+def _is_cast_apart(emitter: Emitter, relation: Union, columns: Sequence[str]) -> bool:
+    """Whether inputs of a distinct union in this one have another common type than all inputs."""
+    types = [emitter.described(given, columns).types(columns) for given in relation.inputs]
+    common = _common_types(types, columns, relation)
+    own = [zip(*(types[at] for at in places), strict=True) for places in relation.distinct]
     return not all(
-        (type_ := common_type(column)) and type_.is_held_as(all_) for column, all_ in zip(own, common, strict=True)
+        (type_ := common_type(column)) and type_.is_held_as(all_)
+        for of_distinct in own
+        for column, all_ in zip(of_distinct, common, strict=True)
     )
+
+
+def _common_types(types: Sequence[Sequence[Type]], columns: Sequence[str], relation: Union) -> list[Type]:
+    """By column, the common type of all inputs. Raises SqlRejected if there is none."""
+    return [_common(column, name, relation) for name, column in zip(columns, zip(*types, strict=True), strict=True)]
 
 
 def repeated(emitter: Emitter, relation: Repeated, needed: frozenset[str]) -> Emitted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import function_named, functions
 from engine.expressions import Expression
 from engine.expressions.flink_sql import text_in
@@ -51,12 +52,17 @@ def _hides_keys(emitter: Emitter, name: str) -> bool:
     return passes_on and any(_hides_keys(emitter, each) for each in inputs)
 
 
+def may_be_its_argument(function: AggregateFunction | None) -> bool:
+    """Whether the result over a single row can be the argument, as far as Flink knows."""
+    return function is not None and (function.is_its_argument or function.is_between_arguments)
+
+
 def is_its_argument(call: dict[str, Any], group_by: Sequence[Any]) -> bool:
-    """Whether the result over a single row is the argument, as far as Flink knows."""
+    """Whether the result of a call over a single row is its argument, as far as Flink knows."""
     function = functions().get(call["function"])
-    if function is None or "argument" not in call or "filter" in call:
+    if function is None or not may_be_its_argument(function) or "argument" not in call or "filter" in call:
         return False
-    return function.is_its_argument or (function.is_between_arguments and call["argument"] in group_by)
+    return function.is_its_argument or call["argument"] in group_by
 
 
 def ungrouped(
