@@ -13,11 +13,11 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, ClassVar, Final
 
-from sqlglot import Dialect, TokenType, exp
+from sqlglot import TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 
-from engine.expressions.parsing import UNREADABLE, VALUES, SparkWithTime, tree_of
+from engine.expressions.parsing import UNREADABLE, VALUES, SparkWithTime, tokens_of, tree_of
 from engine.functions.function import names
 from engine.functions.spark import ALLOWED, NEVER_BARE, NEVER_EMPTY, REFUSED
 from engine.model.schema import Schema
@@ -103,7 +103,7 @@ class Named(SparkWithTime):
 def refusal(text: str, schema: Schema) -> str | None:
     """The reason why Spark may not evaluate an expression over these columns, as a sentence; None if it may."""
     try:
-        words = Dialect.get_or_raise(Named).tokenize(text)
+        words = tokens_of(text)
     except UNREADABLE:
         return "it cannot be split into words. Look for a quote or a comment that is not closed."
     if not words:
@@ -125,7 +125,7 @@ def same_words(text: str) -> str | None:
         return None
     places: dict[int, str] = {}
     outside, end = "", 0
-    for token in Dialect.get_or_raise(Named).tokenize(text):
+    for token in tokens_of(text):
         word = text[token.start : token.end + 1]
         if token.token_type in VALUES and not _TEXT.fullmatch(word):
             return ""
@@ -222,10 +222,9 @@ def tree_of_names(text: str) -> exp.Expr | None:
 @lru_cache(maxsize=8192)
 def foreign_types(text: str) -> tuple[str, ...]:
     """The words of a readable text that are types to sqlglot, but not to Spark: TEXT, TIMESTAMPNTZ."""
-    words = Dialect.get_or_raise(Named).tokenize(text)
     return tuple(
         str(word.text).lower()
-        for word in words
+        for word in tokens_of(text)
         if word.token_type in _TYPE_WORDS and str(word.text).lower() not in _TYPES
     )
 

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from sqlglot import Dialect, TokenType
+from sqlglot import TokenType
 
 from engine.expressions.growth import ALWAYS, MOST_BYTES, MOST_MADE_BYTES, too_large
-from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
+from engine.expressions.parsing import UNREADABLE, VALUES, tokens_of
 from engine.functions.function import names
 
 MOST_ELEMENTS: Final = 1_000_000
@@ -62,7 +62,7 @@ def _each_bounded(sql: str) -> str:
     if not any(name in lowered for name in (*_MAKERS, *_LOOPS)):
         return sql
     try:
-        tokens = Dialect.get_or_raise(SPARK).tokenize(sql)
+        tokens = tokens_of(sql)
     except UNREADABLE:
         # Spark refuses it too.
         return sql

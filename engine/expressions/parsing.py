@@ -6,12 +6,14 @@ an unreadable text is just a text.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import ClassVar, Final, NamedTuple
 
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.generators.spark import SparkGenerator
+from sqlglot.tokenizer_core import Token
 
 # Besides its own errors, the parser raises others for a few unexpected texts and for very deep ones.
 UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
@@ -60,10 +62,16 @@ class Word(NamedTuple):
         return is_word and self.text not in ("true", "false", "null")
 
 
+@lru_cache(maxsize=2048)
+def tokens_of(text: str) -> tuple[Token, ...]:
+    """The tokens of a text, for all that look at it. Raises one of UNREADABLE."""
+    return tuple(Dialect.get_or_raise(SPARK).tokenize(text))
+
+
 def words_of(text: str) -> tuple[Word, ...] | None:
     """The words and operators of an expression in order; a literal is an empty word. None for an unreadable text."""
     try:
-        tokens = Dialect.get_or_raise(SPARK).tokenize(text)
+        tokens = tokens_of(text)
     except UNREADABLE:
         return None
     return tuple(
@@ -77,7 +85,7 @@ def words_of(text: str) -> tuple[Word, ...] | None:
 def renamed_in(text: str, old: str, new: str) -> str:
     """An expression with a renamed column; literals, comments, calls and fields are left unchanged. new: in SQL."""
     try:
-        tokens = Dialect.get_or_raise(SPARK).tokenize(text)
+        tokens = tokens_of(text)
     except UNREADABLE:
         return text
     written, place = "", 0
@@ -94,7 +102,7 @@ def renamed_in(text: str, old: str, new: str) -> str:
 
 def tree_of(text: str, dialect: str | type[Dialect] = SPARK) -> exp.Expr:
     """The tree of an expression. Raises one of UNREADABLE; a SqlglotError has a message for users."""
-    trees = Dialect.get_or_raise(dialect).parse_into(exp.Expr, text)
+    trees = Dialect.get_or_raise(dialect).parser().parse_into(exp.Expr, list(tokens_of(text)), text)
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Expr) or isinstance(tree, exp.Command):
         message = f"{text!r} is not one expression"

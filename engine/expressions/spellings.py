@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Final
 
-from sqlglot import Dialect, exp
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from engine.expressions.allowed import same_words
 from engine.expressions.as_written import spark_sql, spark_tree
-from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
+from engine.expressions.parsing import UNREADABLE, VALUES, tokens_of
 from engine.expressions.untyped import Untyped
 from engine.functions import FUNCTIONS
 from engine.functions.function import BadCall, Function, given
@@ -40,7 +40,7 @@ _EPOCHS: Final = {"0": "timestamp_seconds", "3": "timestamp_millis", "6": "times
 def as_spark(text: str) -> str:
     """The expression in Spark SQL; an unreadable text is returned unchanged."""
     try:
-        tokens = Dialect.get_or_raise(SPARK).tokenize(text)
+        tokens = tokens_of(text)
         written = _Spelling(text, tokens).rewritten(0, len(tokens))
         spark = text[: tokens[0].start] + written + text[tokens[-1].end + 1 :] if tokens else text
         return same_words(spark) or spark

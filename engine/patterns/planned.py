@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from sqlglot import Dialect, exp
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import functions
 from engine.expressions.conditions import can_compute, condition_of
-from engine.expressions.parsing import SPARK, VALUES, tree_of
+from engine.expressions.parsing import SPARK, VALUES, tokens_of, tree_of
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, BOOLEAN, DOUBLE, TIMESTAMP, TIMESTAMP_NTZ, VOID, Type
 from engine.patterns.conditions import MatchCondition
@@ -180,7 +180,7 @@ class MatchPlan:
         ):
             return None
         types = {column.name.lower(): column.type for column in self.schema}
-        tokens = Dialect.get_or_raise(SPARK).tokenize(expression)
+        tokens = tokens_of(expression)
         written, place = "", 0
         for at, token in enumerate(tokens):
             is_field = at > 0 and tokens[at - 1].text == "."

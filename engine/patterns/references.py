@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from sqlglot import Dialect, TokenType
+from sqlglot import TokenType
 from sqlglot.tokenizer_core import Token
 
 from engine.aggregates.registry import functions
-from engine.expressions.parsing import SPARK, UNREADABLE, VALUES
+from engine.expressions.parsing import UNREADABLE, VALUES, tokens_of
 from engine.model.types import quote
 
 ROWTIME: Final = "MATCH_ROWTIME"
@@ -79,7 +79,7 @@ def placeholder(at: int) -> str:
 def referring(text: str, variables: Collection[str], columns: Collection[str]) -> Referring:
     """The references of a measure or a condition. Raises ValueError with a message for users."""
     try:
-        tokens = Dialect.get_or_raise(SPARK).tokenize(text)
+        tokens = tokens_of(text)
     except UNREADABLE as error:
         message = f"{text!r} cannot be read"
         raise ValueError(message) from error
@@ -89,7 +89,7 @@ def referring(text: str, variables: Collection[str], columns: Collection[str]) -
 def without_variables(text: str, variables: Collection[str]) -> str:
     """The text over the columns of a row, readable for the analyzer: A.v as v, LAST(A.v, 1) as v."""
     try:
-        tokens = Dialect.get_or_raise(SPARK).tokenize(text)
+        tokens = tokens_of(text)
     except UNREADABLE:
         return text
     return _Scanner(text, tokens, variables, ()).stripped()

@@ -161,6 +161,9 @@ def _words(tokens: Sequence[Token]) -> list[tuple[TokenType, str]]:
 def _fits(node: Node, inputs: Sequence[str], emitter: Emitter) -> bool:
     """Whether a node is valid over these inputs."""
     try:
+        operator = configured(node)
+        if not isinstance(operator, Operator) or not operator.many_edges and len(operator.ports) != len(inputs):
+            return False
         place_node(node, inputs, emitter.apart(), None)
     except StudioError:
         return False

@@ -97,10 +97,9 @@ class Described:
 class Emitter:
     """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: the Python functions.
 
-    above: the kinds of the relations above the one that is being emitted. relations: by node, the relations whose rows
-    it has, if not all of their columns. pinned: nodes that further queries will read, so that no projection replaces
-    them. written: by node, the part of a query that it was made of. typed: by what was written for the next node, the
-    expression. said: by an expression of a node, the same in Flink SQL.
+    relations: by node, the relations whose rows it has, if not all of their columns. pinned: nodes that further queries
+    will read, so that no projection replaces them. written: by node, the part of a query that it was made of. typed: by
+    what was written for the next node, the expression. said: by an expression of a node, the same in Flink SQL.
     """
 
     analyzer: Analyzer
@@ -112,23 +111,16 @@ class Emitter:
     edges: list[Edge] = field(default_factory=list)
     derived: dict[str, Derived] = field(default_factory=dict)
     relations: dict[str, list[Relation]] = field(default_factory=dict)
-    above: frozenset[type] = frozenset()
     pinned: set[str] = field(default_factory=set)
     written: dict[str, Expr | None] = field(default_factory=dict)
     typed: dict[str, Typed] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)
-    _emitting: frozenset[type] = frozenset()
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
         """Make the nodes of a relation. needed: the columns that are used above it."""
-        given, relation = relation, computed_below(relation, self.functions)
-        around, self.above = self.above, self.above | self._emitting
-        emitting, self._emitting = self._emitting, frozenset({type(relation)})
-        try:
-            emitted = self.makers[type(relation)](self, relation, frozenset(needed))
-        finally:
-            self.above, self._emitting = around, emitting
-        self.relations.setdefault(emitted.node, []).append(given)
+        over_calls = computed_below(relation, self.functions)
+        emitted = self.makers[type(over_calls)](self, over_calls, frozenset(needed))
+        self.relations.setdefault(emitted.node, []).append(relation)
         return emitted
 
     def read(self, query: Expr, names: Names) -> tuple[Relation, Emitted]:

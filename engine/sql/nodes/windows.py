@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from engine.model.free_names import free_name
 from engine.model.types import Timestamp
-from engine.sql.algebra import Filter, Numbered, Over, Select, Sorted, Windowed, mentioned
+from engine.sql.algebra import Numbered, Over, Sorted, Windowed, mentioned
 from engine.sql.clauses.row_number import row_count
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter, order_by
@@ -82,12 +82,7 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
 
 
 def sorted_(emitter: Emitter, relation: Sorted, needed: frozenset[str]) -> Emitted:
-    """The rows unchanged if ordered by arrival, else sorted by event time. Raises SqlRejected for other orders.
-
-    Below an aggregate, a join and the like an order that is not fixed has no effect: it is left out, as in Flink.
-    """
-    if not relation.is_fixed and not emitter.above <= {Select, Filter, Over, Sorted}:
-        return emitter.emit(relation.input, needed)
+    """The rows unchanged if ordered by arrival, else sorted by event time. Raises SqlRejected for other orders."""
     names = [key.expression.name for key in relation.order]
     used = [name for name in relation.input.columns if name in needed or name in names]
     emitted = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)

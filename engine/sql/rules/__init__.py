@@ -1,9 +1,10 @@
 """What Flink's planner makes of a query before it has operators: rules, each in its file with its source in Calcite or
 Flink.
 
-A query is read as it is written. Then RULES are applied to each of its relations, those below first, each to the
-relations of its type; what they make may have no rows, and is left out last (`empty_pruning`). A view is a query of its
-own, for which this is done once, however many queries name it.
+A query is read as it is written, without orders that nobody sees (`sort_remove`: that depends on what stands above).
+Then RULES are applied to each of its relations, those below first, each to the relations of its type; what they make
+may have no rows, and is left out last (`empty_pruning`). A view is a query of its own, for which this is done once,
+however many queries name it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from engine.sql.rules.join_remove import aggregated
 from engine.sql.rules.limit_rank import ranked_limit
 from engine.sql.rules.project_merge import selected
 from engine.sql.rules.set_operations import combined
+from engine.sql.rules.sort_remove import ordered
 from engine.sql.written import Limit, SetOperation
 
 RULES: Final[tuple[tuple[type, Callable[[Any], Relation]], ...]] = (
@@ -36,8 +38,8 @@ RULES: Final[tuple[tuple[type, Callable[[Any], Relation]], ...]] = (
 
 
 def rewritten(relation: Relation, names: Names) -> Relation:
-    """A query by its rules, without what can have no rows. Raises SqlRejected."""
-    read = _changed(moved(relation, names), names, partial(clocked, seen={}))
+    """A query by its rules, without what can have no rows and orders that nobody sees. Raises SqlRejected."""
+    read = _changed(moved(ordered(relation), names), names, partial(clocked, seen={}))
     return pruned(read, partial(_warn, names), names.rewritten)
 
 

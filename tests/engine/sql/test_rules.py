@@ -128,6 +128,16 @@ CASES = [
         "Select[k, n](Aggregate(Join[LEFT AND k = k0](t, Select[k, w](Aggregate(u)))))",
         "Aggregate(Join[LEFT AND k = k0](t, Aggregate(u)))",
     ),
+    (
+        "(SELECT k FROM t ORDER BY rt) UNION ALL SELECT k FROM u",
+        "SetOperation(Select[k](Select[k, order0](Sorted(Select[k, rt order0](t)))), Select[k](u))",
+        "Union(Select[k](t), Select[k](u))",
+    ),
+    (
+        "SELECT k FROM t ORDER BY rt",
+        "Select[k](Select[k, order0](Sorted(Select[k, rt order0](t))))",
+        "Select[k](Sorted(Select[k, rt order0](t)))",
+    ),
 ]
 
 
