@@ -11,7 +11,7 @@ analyzer     the checks of an expression: whether it is allowed, and its type
 bounds       the numbers that a value may be
 costs        guards of what one record may cost
 changing     whether a row may stop meeting a condition
-conditions   a subset of Spark SQL on a pair of rows, for the kernels of joins
+conditions   a subset of Spark SQL on a pair of rows, for the kernels of joins; division: of their numbers
 failing      the condition under which an expression fails
 as_written   Flink SQL and Spark SQL in the same trees
 vectors      computations on whole Arrow columns, without sqlglot: workers load this
@@ -32,7 +32,7 @@ from engine.expressions.allowed import refusal
 from engine.expressions.bounds import fixed, interval, required
 from engine.expressions.changing import may_cease
 from engine.expressions.conditions import compile_condition
-from engine.expressions.parsing import UNREADABLE, Word, tree_of, words_of
+from engine.expressions.parsing import UNREADABLE, Word, called, tree_of, words_of
 from engine.model.schema import Column, Schema
 from engine.model.value_interval import ANY_VALUE, ValueInterval
 
@@ -80,10 +80,10 @@ class Expression:
     def packed_columns(self, schema: Schema) -> frozenset[str]:
         """The columns in a to_json(struct(...)) of columns, such as a NULL-safe join key; empty for anything else."""
         tree = self._tree
-        if not (isinstance(tree, exp.JSONFormat) and isinstance(tree.this, exp.Struct)) or tree.args.get("options"):
+        packed = tree.expressions if tree is not None and called(tree) == "to_json" else []
+        if len(packed) != 1 or called(packed[0]) != "struct":
             return frozenset()
-        parts = [part.expression if isinstance(part, exp.PropertyEQ) else part for part in tree.this.expressions]
-        columns = [_column_of(part, schema) for part in parts]
+        columns = [_column_of(part.unalias(), schema) for part in packed[0].expressions]
         return frozenset(column.name for column in columns if column is not None) if all(columns) else frozenset()
 
     def interval(self, schema: Schema, known: Mapping[str, ValueInterval]) -> ValueInterval:

@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from sqlglot import TokenType, exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.parsers.spark import SparkParser
 
-from engine.expressions.parsing import UNREADABLE, VALUES, SparkWithTime, tokens_of, tree_of
+from engine.expressions.parsing import SPARK, UNREADABLE, VALUES, tokens_of, tree_if_readable
 from engine.functions.function import names
 from engine.functions.spark import ALLOWED, NEVER_BARE, NEVER_EMPTY, REFUSED
 from engine.model.schema import Schema
@@ -69,35 +68,10 @@ _FOREIGN: Final[tuple[tuple[tuple[type[exp.Expr], ...], str], ...]] = (
     ((exp.Filter, exp.WithinGroup, exp.Distinct), "an aggregate function"),
     ((exp.Placeholder, exp.Parameter), "a parameter"),
 )
-_OWN_SYNTAX: Final = (
-    "CAST",
-    "TRY_CAST",
-    "EXTRACT",
-    "TRIM",
-    "SUBSTRING",
-    "SUBSTR",
-    "POSITION",
-    "OVERLAY",
-    "CEIL",
-    "FLOOR",
-)
 
 MOST_WORDS: Final = 50_000
 """The most words and signs of an expression, which take some 5 s: a list of 25,000 values."""
 TOO_DEEP: Final = "it is nested too deeply. Compute an inner part of it as a column of its own."
-
-
-class Named(SparkWithTime):
-    """Spark SQL whose functions keep their written names."""
-
-    class Parser(SparkParser):
-        """Only functions with their own syntax are parsed as more than a call."""
-
-        FUNCTIONS: ClassVar[dict[str, Any]] = {}
-        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
-        FUNCTION_PARSERS: ClassVar = {
-            name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
-        }
 
 
 def refusal(text: str, schema: Schema) -> str | None:
@@ -194,7 +168,7 @@ def _judged_call(name: str, is_empty: bool) -> Iterator[str]:
 
 def _judged_tree(text: str) -> Iterator[str]:
     try:
-        tree = tree_of_names(text)
+        tree = tree_if_readable(text)
     except RecursionError:
         yield TOO_DEEP
         return
@@ -203,20 +177,9 @@ def _judged_tree(text: str) -> Iterator[str]:
             if isinstance(node, kinds):
                 yield f"it has {what}, but an expression sees one record at a time."
         if isinstance(node, exp.Dot) and not isinstance(node.expression, (exp.Identifier, exp.Star)):
-            yield f"{node.sql(dialect=Named)!r} names a schema, but an expression calls functions by their own names."
+            yield f"{node.sql(dialect=SPARK)!r} names a schema, but an expression calls functions by their own names."
         if type(node) not in _NODES:
-            yield f"{node.sql(dialect=Named)!r} is not allowed in an expression."
-
-
-@lru_cache(maxsize=8192)
-def tree_of_names(text: str) -> exp.Expr | None:
-    """The tree in which functions keep their written names; None for an unreadable text. Raises RecursionError."""
-    try:
-        return tree_of(text, Named)
-    except RecursionError:
-        raise
-    except UNREADABLE:
-        return None
+            yield f"{node.sql(dialect=SPARK)!r} is not allowed in an expression."
 
 
 @lru_cache(maxsize=8192)

@@ -12,10 +12,10 @@ from typing import Final
 from sqlglot.errors import ParseError
 
 from engine.errors import ExpressionError, shortened
-from engine.expressions.allowed import TOO_DEEP, Named, refusal, same_words, tree_of_names
+from engine.expressions.allowed import TOO_DEEP, refusal, same_words
 from engine.expressions.flink_sql import FlinkSql
 from engine.expressions.inference import inferred
-from engine.expressions.parsing import UNREADABLE, tree_of
+from engine.expressions.parsing import UNREADABLE, tree_if_readable, tree_of
 from engine.expressions.untyped import UnresolvedColumn, Untyped
 from engine.model.schema import Schema
 from engine.model.types import Timestamp, Type
@@ -44,7 +44,7 @@ def _judged(expression: str, schema: Schema) -> Type | str:
     """The type of an expression, or why it is refused."""
     if (refused := refusal(expression, schema)) is not None:
         return refused
-    if tree_of_names(expression) is None:
+    if tree_if_readable(expression) is None:
         return _unreadable(expression)
     if same_words(expression) is not None:
         return _AMBIGUOUS
@@ -59,7 +59,7 @@ def _judged(expression: str, schema: Schema) -> Type | str:
 def _unreadable(expression: str) -> str:
     """What to do about an expression that cannot be parsed."""
     try:
-        tree_of(expression, Named)
+        tree_of(expression)
     except ParseError as error:
         (first, *_) = error.errors
     except UNREADABLE:

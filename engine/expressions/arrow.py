@@ -15,6 +15,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from engine.expressions.parsing import called
 from engine.expressions.parts import (
     CompiledPart,
     OnlySpark,
@@ -152,22 +153,11 @@ class _Compiler:
                 return self._between(node)
             case exp.In() if node.expressions:
                 return self._in(node)
-            case exp.Coalesce():
-                return self._coalesce([node.this, *node.expressions])
             case exp.Case() | exp.If():
                 return self._case(node)
             case exp.Cast() if not node.args.get("safe") and not node.args.get("format"):
                 return self._cast(node)
-            case exp.UnixMillis():
-                instant = self.part(node.this)
-                if not instant.type.is_instant:
-                    raise OnlySpark
-                return replace(instant, value=FloorDivided(instant.value, 1000), type=BIGINT)
-            case exp.ConvertTimezone():
-                return self._in_zone(node)
-            case exp.Anonymous():
-                return self._function(str(node.this).lower(), node.expressions)
-        raise OnlySpark
+        return self._called(called(node), node.expressions)
 
     def _column(self, name: str) -> CompiledPart:
         column = self.columns.get(name.lower())
@@ -301,14 +291,13 @@ class _Compiler:
             return moment(str(node.this.this), type_)
         return converted(self.part(node.this), type_)
 
-    def _in_zone(self, node: exp.ConvertTimezone) -> CompiledPart:
+    def _in_zone(self, ends: Sequence[exp.Expr], time: exp.Expr) -> CompiledPart:
         """A TIMESTAMP from UTC to a zone, or from a zone to UTC."""
-        value = self.part(node.args["timestamp"])
-        ends = [node.args.get(end) for end in ("source_tz", "target_tz")]
+        value = self.part(time)
         if value.type != TIMESTAMP_NTZ or not all(isinstance(end, exp.Literal) for end in ends):
             raise OnlySpark
         try:
-            given, wanted = (zone_named(str(end.this)) for end in ends if end is not None)
+            given, wanted = (zone_named(str(end.this)) for end in ends)
         except ValueError as error:
             raise OnlySpark from error
         zone = given or wanted
@@ -316,14 +305,20 @@ class _Compiler:
             raise OnlySpark
         return replace(value, value=InZone(value.value, zone, given is not None))
 
-    def _function(self, name: str, arguments: Sequence[exp.Expr]) -> CompiledPart:
-        match name, len(arguments):
-            case "pmod", 2:
-                return self._remainder(arguments[0], arguments[1], is_positive=True)
-            case "timestamp_millis", 1:
-                millis = converted(number(self.part(arguments[0])), BIGINT)
+    def _called(self, function: str, arguments: Sequence[exp.Expr]) -> CompiledPart:
+        match function, arguments:
+            case "coalesce" | "ifnull" | "nvl", [_, *_]:
+                return self._coalesce(arguments)
+            case (("mod" | "pmod"), [dividend, divisor]):
+                return self._remainder(dividend, divisor, is_positive=function == "pmod")
+            case "timestamp_millis", [value]:
+                millis = converted(number(self.part(value)), BIGINT)
                 micros = Call("multiply_checked", (millis.value, Constant(1000, BIGINT)))
                 return failing(replace(millis, value=Converted(micros, TIMESTAMP), type=TIMESTAMP))
+            case "unix_millis", [value] if (instant := self.part(value)).type.is_instant:
+                return replace(instant, value=FloorDivided(instant.value, 1000), type=BIGINT)
+            case "convert_timezone", [given, wanted, time]:
+                return self._in_zone((given, wanted), time)
         raise OnlySpark
 
 

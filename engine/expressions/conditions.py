@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from math import fmod
 from typing import Any, Final
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from engine.errors import ExpressionError, unknown_name
+from engine.expressions.division import quotient, remainder, whole_quotient
 from engine.expressions.like import like
-from engine.expressions.parsing import tree_of
+from engine.expressions.parsing import called, tree_of
 from engine.model import types
 from engine.model.row import Row
 from engine.model.schema import Schema
@@ -42,6 +42,11 @@ _NO_CONDITION: Final = "it is of type {}, but a condition must be true or false.
 _NUMBERS: Final = ("integer", "decimal", "float")
 _INTERVALS: Final = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}
 _AMOUNT: Final = re.compile(r"\s*[+-]?\d{1,18}(\.\d*)?\s*", re.ASCII)
+_OF_TEXTS: Final[dict[str, tuple[Callable[[Any], Any], str]]] = {
+    **dict.fromkeys(("lower", "lcase"), (str.lower, "text")),
+    **dict.fromkeys(("upper", "ucase"), (str.upper, "text")),
+    **dict.fromkeys(("length", "len", "char_length", "character_length"), (len, "integer")),
+}
 _KINDS: Final[dict[types.Type, str]] = {
     **dict.fromkeys(types.INTEGERS, "integer"),
     **dict.fromkeys(types.FLOATS, "float"),
@@ -140,18 +145,19 @@ class _Compiler:
                 return _interval(node)
             case exp.Cast():
                 return self._cast(node)
-            case exp.Coalesce():
-                return self._coalesce(node)
             case exp.Case() | exp.If():
                 return self._case(node)
-            case exp.Abs():
-                number = self._of_kind(node.this, *_NUMBERS)
+        match called(node), node.expressions:
+            case "coalesce" | "ifnull" | "nvl", [_, *_] as values:
+                return self._coalesce(values)
+            case "mod", [dividend, divisor]:
+                return self._arithmetic(exp.Mod(this=dividend.copy(), expression=divisor.copy()))
+            case "abs", [value]:
+                number = self._of_kind(value, *_NUMBERS)
                 return _Part(_with(abs, number.value), number.kind)
-            case exp.Lower() | exp.Upper():
-                change = str.lower if isinstance(node, exp.Lower) else str.upper
-                return _Part(_with(change, self._of_kind(node.this, "text").value), "text")
-            case exp.Length():
-                return _Part(_with(len, self._of_kind(node.this, "text").value), "integer")
+            case name, [text] if name in _OF_TEXTS:
+                change, kind = _OF_TEXTS[name]
+                return _Part(_with(change, self._of_kind(text, "text").value), kind)
         message = f"{node.sql(dialect='spark')} is not supported"
         raise _Unsupported(message)
 
@@ -183,8 +189,7 @@ class _Compiler:
         raise _Unsupported(message)
 
     def _compare(self, compare: Callable[[Any, Any], Any], left: exp.Expr, right: exp.Expr) -> _Part:
-        a, b, _ = self._pair(left, right)
-        return _Part(_both(compare, a, b), "boolean")
+        return _Part(_both(compare, *self._pair(left, right)[:2]), "boolean")
 
     def _logic(self, node: exp.And | exp.Or) -> _Part:
         a = self._of_kind(node.this, "boolean").value
@@ -248,11 +253,11 @@ class _Compiler:
             case exp.Mul():
                 return _Part(_both(operator.mul, a, b), kind)
             case exp.Mod():
-                return _Part(_both(_remainder, a, b), kind)
+                return _Part(_both(remainder, a, b), kind)
             case exp.IntDiv():
-                return _Part(_both(_whole_quotient, a, b), "integer")
+                return _Part(_both(whole_quotient, a, b), "integer")
             case _:
-                return _Part(_both(_quotient, a, b), "decimal" if kind == "decimal" else "float")
+                return _Part(_both(quotient, a, b), "decimal" if kind == "decimal" else "float")
 
     def _shifted(self, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> _Part | None:
         """A timestamp plus or minus an interval, or None for anything else."""
@@ -274,8 +279,8 @@ class _Compiler:
         message = f"{node.sql(dialect='spark')} is not supported; cast in a projection before the join"
         raise _Unsupported(message)
 
-    def _coalesce(self, node: exp.Coalesce) -> _Part:
-        parts = self._alike([node.this, *node.expressions])
+    def _coalesce(self, values: Sequence[exp.Expr]) -> _Part:
+        parts = self._alike(values)
         return _Part(
             lambda row: next((v for part in parts if (v := part.value(row)) is not None), None), _common(parts)
         )
@@ -377,21 +382,3 @@ def _with(function: Callable[[Any], Any], inner: Function) -> Function:
 
 def _both(function: Callable[[Any, Any], Any], a: Function, b: Function) -> Function:
     return lambda row: None if (x := a(row)) is None or (y := b(row)) is None else function(x, y)
-
-
-def _quotient(a: Any, b: Any) -> Any:
-    return None if b == 0 else a / b
-
-
-def _whole_quotient(a: Any, b: Any) -> Any:
-    """The quotient rounded towards zero, as in SQL."""
-    return None if b == 0 else int(abs(a) // abs(b)) * (-1 if (a < 0) != (b < 0) else 1)
-
-
-def _remainder(a: Any, b: Any) -> Any:
-    """The remainder with the sign of the dividend, as in SQL."""
-    if b == 0:
-        return None
-    if isinstance(a, float):
-        return fmod(a, b)
-    return abs(a) % abs(b) * (-1 if a < 0 else 1)

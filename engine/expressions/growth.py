@@ -18,7 +18,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.expressions.parsing import SPARK, UNREADABLE, tree_of
+from engine.expressions.parsing import SPARK, UNREADABLE, called, tree_of
 
 MOST_BYTES: Final = 16 << 20
 """What one call makes that is told how much to make."""
@@ -32,13 +32,10 @@ _MOST_WIDTH: Final = 100_000
 _FACTORS: Final = {
     "hex": 2.0,
     "base64": 1.5,
-    "to_base64": 1.5,
     "encode": 4.0,
     "url_encode": 3.0,
     "to_json": 6.0,
-    "json_format": 6.0,
 }
-_FORMATS: Final = frozenset({"format_string", "printf"})
 _GROWS: Final = re.compile(
     r"replace|format|printf|array_join|\b(?:" + "|".join(_FACTORS) + r")\b|\brepeat\b|pad\b", re.IGNORECASE
 )
@@ -91,54 +88,46 @@ class _Sizes:
             return (0.0, 1.0)
         if isinstance(node, exp.Literal):
             return (float(len(node.name.encode("utf-8", "replace"))) if node.is_string else _NUMBER_BYTES,)
-        name = _name(node)
         parts = [self.of(part) for part in _parts(node)]
         whole = _added(parts)
-        match node:
-            case exp.Case() | exp.If() | exp.Coalesce():
+        if isinstance(node, exp.Case | exp.If):
+            return _most(parts)
+        match called(node), node.expressions:
+            case "coalesce" | "ifnull" | "nvl", _:
                 return _most(parts)
-            case exp.Replace() | exp.RegexpReplace():
-                return self._replaced(node, whole)
-            case exp.Hex():
-                return _times(whole, (_FACTORS["hex"],))
-            case exp.ArrayToString() | exp.ConcatWs():
-                first = node.expression if isinstance(node, exp.ArrayToString) else node.expressions[0]
-                count = (0.0, 1.0) if isinstance(node, exp.ArrayToString) else (float(len(parts)),)
-                return _added([whole, _times(self.of(first), count)])
-            case exp.Repeat() if self._is_small(node):
-                return _times(whole, (max(_number(node.args["times"]), 1.0),))
-            case exp.Repeat() | exp.Pad():
+            case "replace" | "regexp_replace", [text, sought, by, *_]:
+                return self._replaced(text, sought, by, whole, is_pattern=called(node) == "regexp_replace")
+            case "array_join", [_, separator, *_]:
+                return _added([whole, _times(self.of(separator), (0.0, 1.0))])
+            case "concat_ws", [separator, *_]:
+                return _added([whole, _times(self.of(separator), (float(len(parts)),))])
+            case "repeat", [text, times] if _is_small(text, times):
+                return _times(whole, (max(_number(times), 1.0),))
+            case "repeat" | "lpad" | "rpad", _:
                 # It has a guard of its own.
                 return _added([whole, (float(MOST_BYTES),)])
-        if name in _FORMATS or isinstance(node, exp.Format):
-            return _added([whole, (self._width(_parts(node)),)])
-        if name in ("format_number", "numbertostr"):
-            digits = _parts(node)[-1]
-            if not _is_number(digits) or _number(digits) > _FEW:
-                self.odd.append(f"coalesce(try_cast({digits.sql(SPARK)} AS INT) > {_FEW}, FALSE)")
-            return _added([whole, (float(_FEW),)])
-        return _times(whole, (_FACTORS[name],)) if name in _FACTORS else whole
+            case "format_string" | "printf", formats:
+                return _added([whole, (self._width(formats),)])
+            case "format_number", [_, digits]:
+                if not _is_number(digits) or _number(digits) > _FEW:
+                    self.odd.append(f"coalesce(try_cast({digits.sql(SPARK)} AS INT) > {_FEW}, FALSE)")
+                return _added([whole, (float(_FEW),)])
+            case name, _ if name in _FACTORS:
+                return _times(whole, (_FACTORS[name],))
+        return whole
 
-    @staticmethod
-    def _is_small(node: exp.Repeat) -> bool:
-        """Whether it has no guard, as `engine.expressions.costs` gives it one."""
-        times = node.args.get("times")
-        return _is_number(times) and _number(times) <= _FEW and node.this.find(exp.Repeat, exp.Pad) is None
-
-    def _replaced(self, node: exp.Expr, whole: Polynomial) -> Polynomial:
-        by = node.args.get("replacement")
-        if by is None:
-            return whole
+    def _replaced(
+        self, text: exp.Expr, sought: exp.Expr, by: exp.Expr, whole: Polynomial, *, is_pattern: bool
+    ) -> Polynomial:
         instead = self.of(by)
-        sought = node.expression
-        if isinstance(node, exp.Replace) and isinstance(sought, exp.Literal) and sought.is_string:
-            instead = _times(instead, (1 / max(len(sought.name), 1),))
-        elif isinstance(node, exp.RegexpReplace):
+        if is_pattern:
             # It may find nothing between any two bytes, which stay.
             instead = _added([instead, (1.0,)])
+        elif isinstance(sought, exp.Literal) and sought.is_string:
+            instead = _times(instead, (1 / max(len(sought.name), 1),))
         if len(instead) == 1 and instead[0] <= 1:
             return whole
-        return _most([whole, _times(self.of(node.this), instead)])
+        return _most([whole, _times(self.of(text), instead)])
 
     def _width(self, arguments: list[exp.Expr]) -> float:
         """The bytes that the widths of a format add."""
@@ -166,18 +155,18 @@ def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
                 yield each
 
 
-def _is_number(node: exp.Expr | None) -> bool:
+def _is_number(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()
 
 
-def _number(node: exp.Expr | None) -> float:
-    return float(node.name[:12]) if node is not None else 0.0
+def _number(node: exp.Expr) -> float:
+    return float(node.name[:12])
 
 
-def _name(node: exp.Expr) -> str:
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower()
-    return node.sql_name().lower() if isinstance(node, exp.Func) else ""
+def _is_small(text: exp.Expr, times: exp.Expr) -> bool:
+    """Whether a repeat has no guard, as `engine.expressions.costs` gives it one."""
+    guarded = (called(part) in ("repeat", "lpad", "rpad") for part in text.find_all(exp.Anonymous))
+    return _is_number(times) and _number(times) <= _FEW and not any(guarded)
 
 
 def _added(parts: list[Polynomial]) -> Polynomial:

@@ -12,7 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from engine.errors import unknown_name
-from engine.expressions.allowed import foreign_types, tree_of_names
+from engine.expressions.allowed import foreign_types
 from engine.expressions.calls import SIGNS, Calls, Variables
 from engine.expressions.coercion import (
     accepts,
@@ -24,6 +24,7 @@ from engine.expressions.coercion import (
     is_ordered,
     whole_quotient,
 )
+from engine.expressions.parsing import tree_if_readable
 from engine.expressions.part_types import (
     Unknown,
     are_alike,
@@ -62,7 +63,7 @@ _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
 
 def inferred(text: str, schema: Schema) -> Type:
     """The type of a readable expression. Raises Untyped and UnresolvedColumn."""
-    tree = tree_of_names(text)
+    tree = tree_if_readable(text)
     assert tree is not None
     foreign = set(foreign_types(text)) - {column.name.lower() for column in schema}
     if foreign:

@@ -7,12 +7,13 @@ an unreadable text is just a text.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.generators.spark import SparkGenerator
+from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
 # Besides its own errors, the parser raises others for a few unexpected texts and for very deep ones.
@@ -31,8 +32,22 @@ VALUES: Final = frozenset(
 )
 
 
-class SparkWithTime(Spark):
-    """Spark SQL, which has had a TIME for longer than sqlglot knows."""
+_OWN_SYNTAX: Final = frozenset(
+    {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "POSITION", "OVERLAY", "CEIL", "FLOOR"}
+)
+
+
+class SparkSql(Spark):
+    """Spark SQL whose functions keep their written names; it has had a TIME for longer than sqlglot knows."""
+
+    class Parser(SparkParser):
+        """Only functions with their own syntax are parsed as more than a call."""
+
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+        FUNCTION_PARSERS: ClassVar = {
+            name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+        }
 
     class Generator(SparkGenerator):
         TYPE_MAPPING: ClassVar = {**SparkGenerator.TYPE_MAPPING, exp.DType.TIME: "TIME"}
@@ -44,7 +59,7 @@ class SparkWithTime(Spark):
             return f"{written}({digits[0]})" if digits else written
 
 
-SPARK: Final = SparkWithTime
+SPARK: Final = SparkSql
 
 
 class Word(NamedTuple):
@@ -100,11 +115,27 @@ def renamed_in(text: str, old: str, new: str) -> str:
     return written + text[place:]
 
 
-def tree_of(text: str, dialect: str | type[Dialect] = SPARK) -> exp.Expr:
-    """The tree of an expression. Raises one of UNREADABLE; a SqlglotError has a message for users."""
-    trees = Dialect.get_or_raise(dialect).parser().parse_into(exp.Expr, list(tokens_of(text)), text)
+@lru_cache(maxsize=8192)
+def tree_of(text: str) -> exp.Expr:
+    """The tree of an expression, for all that look at it. Raises one of UNREADABLE; a SqlglotError has a message."""
+    trees = Dialect.get_or_raise(SPARK).parser().parse_into(exp.Expr, list(tokens_of(text)), text)
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Expr) or isinstance(tree, exp.Command):
         message = f"{text!r} is not one expression"
         raise SqlglotError(message)
     return tree
+
+
+def tree_if_readable(text: str) -> exp.Expr | None:
+    """The tree of an expression; None for an unreadable text. Raises RecursionError."""
+    try:
+        return tree_of(text)
+    except RecursionError:
+        raise
+    except UNREADABLE:
+        return None
+
+
+def called(node: exp.Expr) -> str:
+    """The function that is called, in lower case; "" for anything else, and for functions with their own syntax."""
+    return str(node.name).lower() if isinstance(node, exp.Anonymous) else ""

@@ -17,10 +17,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.expressions.allowed import Named, tree_of_names
 from engine.expressions.calls import Variables
 from engine.expressions.inference import Inference
-from engine.expressions.parsing import UNREADABLE
+from engine.expressions.parsing import SPARK, UNREADABLE, tree_if_readable
 from engine.expressions.untyped import UnresolvedColumn, Untyped
 from engine.functions.function import names
 from engine.model.schema import Schema
@@ -49,7 +48,7 @@ _PATTERN: Final = "yyyy-MM-dd HH:mm:ss"
 def in_zone(text: str, schema: Schema, zone: Zone) -> str:
     """The expression over these columns in a zone; an unreadable one, or one that no zone changes, stays as it is."""
     try:
-        tree = tree_of_names(text)
+        tree = tree_if_readable(text)
         if tree is None:
             return text
         noted = _Noted(schema)
@@ -58,13 +57,13 @@ def in_zone(text: str, schema: Schema, zone: Zone) -> str:
         return text
     zoned = _Zoned(zone, noted.types)
     made = zoned.of(tree)
-    return made.sql(dialect=Named) if zoned.is_changed else text
+    return made.sql(dialect=SPARK) if zoned.is_changed else text
 
 
 def is_typed(text: str, schema: Schema) -> bool:
     """Whether the types of an expression over these columns are known."""
     try:
-        tree = tree_of_names(text)
+        tree = tree_if_readable(text)
         if tree is not None:
             Inference(schema).type(tree, {})
     except (*UNREADABLE, Untyped, UnresolvedColumn):
@@ -274,7 +273,7 @@ def _cast(node: exp.Expr, to: exp.DataType) -> exp.Expr:
 def may_depend(text: str) -> bool:
     """Whether an expression whose parts have no known types may look at what clocks show."""
     try:
-        tree = tree_of_names(text)
+        tree = tree_if_readable(text)
     except UNREADABLE:
         return False
     calls = () if tree is None else tree.find_all(exp.Anonymous, exp.Cast, exp.Extract)

@@ -82,7 +82,7 @@ class MatchPlan:
         except SqlglotError as error:
             message = f"it cannot be read: {str(error).splitlines()[0]}"
             raise ValueError(message) from error
-        tree = self._lowered(tree, references, variable)
+        tree = self._lowered(tree.copy(), references, variable)
         types = tuple(map(self._type, references))
         written = tree.sql(dialect=SPARK)
         try:

@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.expressions.parsing import tree_of
+from engine.expressions.parsing import called, tree_of
 from engine.model.types import BOOLEAN, DATE, FLOATS, INTEGERS, STRING, Decimal, Timestamp, Type
 from engine.patterns import meeting
 from engine.patterns.values import RowValue, Value
@@ -168,7 +168,7 @@ class _Writer:
             case _ if type(node) in _PAIRS:
                 self._pair(node, _PAIRS[type(node)])
             case _:
-                message = f"{node.key.upper()} is more than a comparison"
+                message = f"{(called(node) or node.key).upper()} is more than a comparison"
                 raise _DoesNotFit(message)
         return None
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.expressions.allowed import tree_of_names
 from engine.expressions.inference import inferred
+from engine.expressions.parsing import tree_if_readable
 from engine.expressions.signatures import signatures
 from engine.expressions.untyped import UnresolvedColumn, Untyped
 from engine.functions.spark import ALLOWED
@@ -94,7 +94,7 @@ UNRESOLVED = "cannot be resolved"
 def typed(text: str, schema: Schema = SCHEMA) -> str | None:
     """The type of an expression; None if it is refused."""
     try:
-        return None if tree_of_names(text) is None else str(inferred(text, schema))
+        return None if tree_if_readable(text) is None else str(inferred(text, schema))
     except Untyped:
         return None
 
