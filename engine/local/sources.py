@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import engine
 from engine.contract.frames import KIND, NUMBER, ORDINAL, WATERMARK
@@ -99,8 +99,9 @@ def _with_spark(
     frames = []
     for at, node in enumerate(nodes):
         frame = _records(node, sources[node.id], spark, folder, rows)
-        whole_row = f.struct(*(f.col(quote(name)) for name in frame.columns))
-        frames.append(frame.select(f.lit(at).alias(_SOURCE), whole_row.alias(f"__row{at}")))
+        # Not as a struct: in the rows of other sources it would be NULL, which Arrow refuses if its fields cannot be.
+        own = (f.col(quote(name)).alias(f"{at} {name}") for name in frame.columns)
+        frames.append(frame.select(f.lit(at).alias(_SOURCE), *own))
     together = frames[0]
     for frame in frames[1:]:
         together = together.unionByName(frame, allowMissingColumns=True)
@@ -116,8 +117,8 @@ def _records(node: NodePlan, source: Source, spark: SparkSession, folder: Path, 
 
 
 def _part(table: pa.Table, at: int) -> pa.Table:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    mine: Any = table.filter(pc.equal(table.column(_SOURCE), at)).column(f"__row{at}")
-    return pa.Table.from_struct_array(mine).sort_by(ORDINAL).rename_columns({ORDINAL: NUMBER})
+    own = {name: name.removeprefix(f"{at} ") for name in table.column_names if name.startswith(f"{at} ")}
+    mine = table.filter(pc.equal(table.column(_SOURCE), at)).select(list(own)).rename_columns(own)
+    return mine.sort_by(ORDINAL).rename_columns({ORDINAL: NUMBER})

@@ -42,8 +42,8 @@ class WindowKind(Enum):
 class Windowing:
     """The division of time into windows.
 
-    size_ms: the length; for CUMULATE the maximum, for SESSION the gap. slide_ms: HOP's slide or CUMULATE's
-    step; the size is a multiple of it. Raises ValueError with a sentence.
+    size_ms: the length; for CUMULATE the maximum, for SESSION the gap. slide_ms: HOP's slide, or CUMULATE's step, of
+    which the size is a multiple. Raises ValueError with a sentence.
     """
 
     kind: WindowKind
@@ -67,7 +67,7 @@ class Windowing:
             if self.slide_ms <= 0:
                 message = f"{self.kind.value} needs a {name} above 0 ms, but got {self.slide_ms}."
                 raise ValueError(message)
-            if self.size_ms % self.slide_ms:
+            if self.kind is WindowKind.CUMULATE and self.size_ms % self.slide_ms:
                 message = (
                     f"{self.kind.value} needs a size that is a multiple of its {name}, "
                     f"but got {self.size_ms} ms and {self.slide_ms} ms."
@@ -79,6 +79,11 @@ class Windowing:
                     f"most. Use a larger {name}, or a smaller size."
                 )
                 raise ValueError(message)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the slide divides the size, so that every timestamp falls into the same number of windows."""
+        return self.kind is not WindowKind.HOP or self.size_ms % self.slide_ms == 0
 
     def assigner(self) -> Assign:
         """The function from a timestamp to its windows, sorted by end. Raises ValueError for SESSION."""
@@ -140,11 +145,13 @@ def tumbling(size_ms: int, offset_ms: int = 0) -> Assign:
 
 
 def hopping(size_ms: int, slide_ms: int, offset_ms: int = 0) -> Assign:
-    """Every timestamp falls into size / slide windows; the one that ends first comes first."""
+    """Every timestamp falls into about size / slide windows; the one that ends first comes first."""
 
     def assign(time_ms: int) -> Sequence[Window]:
-        last = time_ms - (time_ms - offset_ms) % slide_ms
-        return [(start, start + size_ms) for start in range(last - size_ms + slide_ms, last + 1, slide_ms)]
+        inside = (time_ms - offset_ms) % slide_ms
+        last = time_ms - inside
+        first = last - (size_ms - 1 - inside) // slide_ms * slide_ms
+        return [(start, start + size_ms) for start in range(first, last + 1, slide_ms)]
 
     return assign
 

@@ -127,6 +127,12 @@ class WindowAggregate(WithFunctions, GivenWindows):
         if self.group_window and (self.window_columns or self.kind is WindowKind.CUMULATE or self.offset_ms):
             message = "group_window: GROUP BY has tumbling, hopping and session windows without an offset. Leave it out"
             raise ValueError(message)
+        if not (self.group_window or self.window_columns or self.windowing.is_even):
+            message = (
+                "Flink aggregates windows whose size is no multiple of the slide in group windows only, "
+                "GROUP BY HOP(...): set group_window, or choose a size that is one."
+            )
+            raise ValueError(message)
         return self
 
     @model_validator(mode="after")
@@ -237,7 +243,8 @@ class WindowAggregate(WithFunctions, GivenWindows):
         time = input_.schema.event_time
         assert time is not None
         values, calls = plan_calls(self.aggregates, input_.schema, context.schema, places_before=1)
-        by_kind = SessionWindowKernel if self.kind is WindowKind.SESSION else SlicedWindowKernel
+        sliced = partial(SlicedWindowKernel, is_group_window=self.needs_each_watermark)
+        by_kind = SessionWindowKernel if self.kind is WindowKind.SESSION else sliced
         kernel = partial(by_kind, self.windowing, calls, **settings)
         keyed = KeyedInput(keys, (time.milliseconds_in(context.zone), *values))
         columnar = self._columnar(self.windowing, calls, input_)

@@ -142,14 +142,17 @@ class WindowAssign(MadeWindows):
 
     def _bounds(self, at: str) -> tuple[str, str, str | None]:
         """The start and end of the window of a time in ms as Spark SQL, and the array whose elements are EACH."""
-        size, slide, offset = self.size_ms, self.windowing.slide_ms, self.offset_ms
+        size, slide, offset = self.windowing.size_ms, self.windowing.slide_ms, self.offset_ms
         match self.kind:
             case WindowKind.TUMBLE:
                 start = f"({at} - pmod({at} - {offset}, {size}))"
                 return start, f"({start} + {size})", None
             case WindowKind.HOP:
                 last = f"({at} - pmod({at} - {offset}, {slide}))"
-                return EACH, f"({EACH} + {size})", f"sequence({last}, {last} - {self.size_ms} + {slide}, -{slide})"
+                starts = f"sequence({last}, {last} - {(size - 1) // slide * slide}, -{slide})"
+                if not self.windowing.is_even:
+                    starts = f"filter({starts}, {EACH} -> {EACH} + {size} > {at})"
+                return EACH, f"({EACH} + {size})", starts
             case WindowKind.CUMULATE:
                 start = f"({at} - pmod({at} - {offset}, {size}))"
                 first = f"({at} - pmod({at} - {start}, {slide}) + {slide})"

@@ -34,6 +34,7 @@ from engine.script.parts import Parts
 from engine.script.passwords import without_passwords
 from engine.script.python_functions import function_of
 from engine.script.recorded_clock import ROWTIME, has_own_rowtime
+from engine.script.refused_by_flink import looked_up
 from engine.script.sharing import shared
 from engine.script.statements import Cursor, Statement
 from engine.script.tables import TableDdl
@@ -193,11 +194,10 @@ def _looked_up(pipeline: Pipeline, parts: Parts) -> Iterator[str]:
     joins = [node.id for node in pipeline.nodes if node.operator == "lookup_join"]
     right = {edge.source for join in joins for edge in pipeline.inputs(join)[1:]}
     for name, ddl in parts.tables.items():
-        if node_id_of(name) in right and ddl.connector in _NOT_LOOKED_UP:
-            yield (
-                f"Flink would refuse this: the rows of {name} are looked up, which the connector {ddl.connector!r} "
-                "cannot. Use 'jdbc', or join an event time's version."
-            )
+        why = looked_up(name, ddl.connector)
+        is_told = any(why in note for note in parts.warnings)
+        if node_id_of(name) in right and ddl.connector in _NOT_LOOKED_UP and not is_told:
+            yield f"Flink would refuse this: {why}. Use 'jdbc', or join an event time's version."
 
 
 def _used(queries: Sequence[Expr], names: Names) -> set[str]:

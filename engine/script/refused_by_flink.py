@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -20,7 +21,7 @@ from sqlglot.tokenizer_core import Token
 from engine.model.types import DATE, Time, Timestamp, Type
 from engine.script.of_databases import closed, of_databases
 from engine.script.statements import Cursor, Statement, of_others, statements, without_prompts
-from engine.script.tables import create_table
+from engine.script.tables import TableDdl, create_table
 from engine.script.windows_of_both import bounds_of_both, repeated_bounds
 from engine.sql.identifiers import RESERVED
 from engine.sql.rejected import SqlRejected
@@ -84,6 +85,7 @@ def slips(script: str) -> tuple[Slip, ...]:
     for statement in parts:
         for rule in (_operators, _commas, _limits, _intervals, _bounds, _repeated):
             found += rule(statement.tokens)
+        found += _lookups(statement, declared)
         found += _names(statement, named)
         if statement.creates("TABLE"):
             found += _databases(statement)
@@ -233,26 +235,47 @@ def _column_places(tokens: Sequence[Token]) -> Iterator[int]:
         depth += (token.text in "(<") - (token.text in ")>")
 
 
-def _declared(parts: Sequence[Statement]) -> dict[str, Mapping[str, Type]]:
-    """By table, the types of the columns that an INSERT fills."""
-    found: dict[str, Mapping[str, Type]] = {}
+def _declared(parts: Sequence[Statement]) -> dict[str, TableDdl]:
+    """The tables of a script, by name."""
+    found: dict[str, TableDdl] = {}
     for statement in parts:
         if statement.creates("TABLE"):
-            try:
+            with suppress(SqlRejected):
                 table, _ = create_table(statement)
-            except SqlRejected:
-                continue
-            found[table.name] = {column.name: column.type for column in table.written}
+                found[table.name] = table
     return found
 
 
-def _rows(statement: Statement, declared: Mapping[str, Mapping[str, Type]]) -> Iterator[Slip]:
+def looked_up(name: str, connector: str) -> str:
+    """Why Flink refuses a lookup in a table of a connector that it cannot ask."""
+    return f"the rows of {name} are looked up, which the connector {connector!r} cannot"
+
+
+def _lookups(statement: Statement, declared: Mapping[str, TableDdl]) -> Iterator[Slip]:
+    """Lookups in files, which a JOIN of all their rows answers, too. Files with a key and a watermark have versions."""
+    tokens = statement.tokens
+    for at in range(1, len(tokens)):
+        if [_word(_at(tokens, at + place)) for place in range(4)] != ["FOR", "SYSTEM_TIME", "AS", "OF"]:
+            continue
+        table = declared.get(tokens[at - 1].text)
+        if table is None or table.connector != "filesystem" or (table.primary_key and table.watermark):
+            continue
+        end = at + 5
+        while (after := _at(tokens, end)) is not None and after.token_type is TokenType.DOT:
+            end += 2
+        why = f"{looked_up(table.name, table.connector)}. A JOIN without FOR SYSTEM_TIME takes all of them"
+        slip = _slip(tokens[at:end], why, "")
+        yield replace(slip, start=tokens[at - 1].end + 1)
+
+
+def _rows(statement: Statement, declared: Mapping[str, TableDdl]) -> Iterator[Slip]:
     """NULL and texts in the rows of INSERT INTO ... VALUES, which take the type of their column only here."""
     cursor = Cursor(statement)
     try:
         if not cursor.skip("INSERT", "INTO"):
             return
-        types = declared.get(cursor.name(), {})
+        table = declared.get(cursor.name())
+        types = {column.name: column.type for column in table.written} if table is not None else {}
         names = list(cursor.listed()) if cursor.sees("(") else list(types)
     except SqlRejected:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -37,6 +37,15 @@ class Visible:
     name: str
     column: str
     is_hidden: bool = False
+
+
+def _ambiguous(name: str, found: Sequence[tuple[str | None, ...]], at: Expr) -> SqlRejected:
+    """The error about a name of several columns. found: for each of them the name of its table, and the rest."""
+    whole = [".".join(filter(None, parts)) for parts in found]
+    if len({*whole}) == len(found) and all(table for table, *_ in found):
+        return SqlRejected(f"the column {name!r} is ambiguous. Write {' or '.join(whole)}.", at)
+    where = f": {found[0][0]} has several" if found[0][0] else ""
+    return SqlRejected(f"the column {name!r} is ambiguous{where}. Give each a name of its own, with AS.", at)
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,7 @@ class Scope:
         parts = column.parts
         table = parts[0].name if len(parts) > 1 and self.has_table(parts[0].name) else ""
         name, *fields = parts[1:] if table else parts
-        found = self._named(name.name, table, column)
+        found = self._named(name.name, table, fields, column)
         return (found, fields) if found is not None else self._peeked([name, *fields], table, column)
 
     def _peeked(self, names: Sequence[Expr], table: str, column: exp.Column) -> tuple[Visible, Sequence[Expr]] | None:
@@ -107,23 +116,24 @@ class Scope:
         }
         nearest = [path for path in found if len(path) == min(map(len, found))]
         if len(nearest) > 1:
-            written = " or ".join(".".join((found[path].name, *path[1:])) for path in nearest)
-            message = f"the column {column.name!r} is ambiguous. Write {written}."
-            raise SqlRejected(message, column)
+            rest = [part.name for part in names[1:]]
+            whole = [(found[path].table, found[path].name, *path[1:], *rest) for path in nearest]
+            raise _ambiguous(names[0].name, whole, column)
         for path in nearest:
             return found[path], (*(exp.to_identifier(name, quoted=True) for name in path[1:-1]), *names)
         return None
 
-    def _named(self, name: str, table: str, column: exp.Column) -> Visible | None:
+    def _named(self, name: str, table: str, fields: Sequence[Expr], column: exp.Column) -> Visible | None:
         matches = [one for one in self.visible if one.name == name and (not table or one.table == table)]
         if len(matches) > 1 and len({one.column for one in matches}) > 1:
-            tables = " or ".join(f"{one.table}.{one.name}" for one in matches)
-            message = f"the column {column.name!r} is ambiguous. Write {tables}."
-            raise SqlRejected(message, column)
+            raise _ambiguous(name, [(one.table, name, *(field.name for field in fields)) for one in matches], column)
         return matches[0] if matches else None
 
-    def bind(self, expression: Expr) -> Expr:
-        """The expression with bound columns. Raises SqlRejected for an unknown column and for a sub-query."""
+    def bind(self, expression: Expr, before: Callable[[exp.Column], Expr | None] = lambda _: None) -> Expr:
+        """The expression with bound columns. Raises SqlRejected for an unknown column and for a sub-query.
+
+        before: what stands for a name in place of the column that it would be.
+        """
 
         def swap(node: Expr) -> Expr:
             if isinstance(node, exp.Exists | exp.Select | exp.SetOperation):
@@ -134,7 +144,7 @@ class Scope:
                 raise SqlRejected(message, node)
             if not isinstance(node, exp.Column):
                 return node
-            value = self.value_of(node)
+            value = before(node) or self.value_of(node)
             if value is None:
                 raise self.unknown(node)
             return value

@@ -22,8 +22,9 @@ def in_windows(records: DataFrame, late: DataFrame | None, time_ms: str, windowi
     match windowing.kind:
         case WindowKind.HOP:
             last = f"(__t - pmod(__t - ({offset}), {slide}))"
-            starts = f"explode(sequence({last} - {size} + {slide}, {last}, CAST({slide} AS BIGINT)))"
+            starts = f"explode(sequence({last} - {(size - 1) // slide * slide}, {last}, CAST({slide} AS BIGINT)))"
             bound = timed.selectExpr("*", f"{starts} AS {START_MS}").selectExpr("*", f"{START_MS} + {size} AS {END_MS}")
+            bound = bound.where(f"__t < {END_MS}")
         case WindowKind.CUMULATE:
             ends = f"__t - pmod(__t - {START_MS}, {slide}) + {slide}, {START_MS} + {size}, CAST({slide} AS BIGINT)"
             whole = timed.selectExpr("*", f"{start} AS {START_MS}")

@@ -55,7 +55,7 @@ class WindowEnds:
         else:
             firsts, lasts = self._ends(row[0].to_numpy())
         late = records.watermarks >= firsts - 1
-        if not late.any():
+        if not late.any() and self.slide <= self.size:
             return OpenRanges(None, firsts, lasts, starts, None)
         at = np.flatnonzero(late)
         missed, lates = self._missed(at, records, row, firsts, lasts)
@@ -77,8 +77,8 @@ class WindowEnds:
                 ends = starts + self.size
                 return ends, ends
             case WindowKind.HOP:
-                ends = starts + self.slide
-                return ends, ends + (self.size - self.slide)
+                lasts = starts + self.size
+                return lasts - (self.size - 1 - inside) // self.slide * self.slide, lasts
             case _:
                 return starts + (inside - inside % self.slide + self.slide), starts + self.size
 

@@ -48,7 +48,7 @@ Size = Annotated[
 ]
 Slide = Annotated[
     int | None,
-    _length("Slide", "Hop: the time between the starts of two windows; the size is a multiple of it.", "hop"),
+    _length("Slide", "Hop: the time between the starts of two windows.", "hop"),
 ]
 Step = Annotated[
     int | None,
@@ -112,7 +112,7 @@ class MadeWindows(RoutesLate):
 
     @property
     def windowing(self) -> Windowing:
-        """The windows. Raises ValueError if the size is not a multiple of the slide or step."""
+        """The windows. Raises ValueError if the size is not a multiple of the step."""
         size_ms = self.gap_ms if self.kind is WindowKind.SESSION else self.size_ms
         assert size_ms is not None
         return Windowing(self.kind, size_ms, self.slide_ms or self.step_ms or 0, self.offset_ms)

@@ -1,7 +1,7 @@
 """The kernel of tumbling, hopping and cumulating windows: aggregates of slices, which overlapping windows share.
 
 Rows: the event time in ms, then the values that the calls refer to.
-Source: Flink SlicingWindowOperator.
+Source: Flink SlicingWindowOperator; of group windows WindowOperator with PanedWindowProcessFunction.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ from engine.windows.window_kernel import CLOSE, COUNTED, EARLY, FIRE, FIRED, LAT
 
 
 class SlicedWindowKernel(WindowKernel):
-    """Tumbling, hopping and cumulating windows of one key.
+    """Tumbling, hopping and cumulating windows of one key. is_group_window: they are of GROUP BY HOP(...).
 
     State: an accumulator per slice; if windows fire more than once, also the last result per window.
     """
 
-    def __init__(self, windowing: Windowing, calls: Sequence[AggregateCall], **settings: Any) -> None:
+    def __init__(
+        self, windowing: Windowing, calls: Sequence[AggregateCall], *, is_group_window: bool = False, **settings: Any
+    ) -> None:
         super().__init__(calls, **settings)
-        self._slicing = slicing(windowing, self._accumulators, fires_once=self._fires_once)
+        self._slicing = slicing(
+            windowing, self._accumulators, fires_once=self._fires_once, is_group_window=is_group_window
+        )
         self._slice_of = self._slicing.slice_of
         # Flink visits hopping windows from the latest to the earliest.
         self._latest_first = windowing.kind is WindowKind.HOP
@@ -49,6 +53,8 @@ class SlicedWindowKernel(WindowKernel):
             target = self._slicing.target_of(slice_end, lambda end: end - 1 + self._lateness <= watermark_ms)
         acc = self._slices.get(target)
         if acc is None:
+            if not self._slicing.windows_of(target):
+                return
             self._slices[target] = acc = self._accumulators.create()
             self._set_timers(slice_end, out)
         self._add(kind, acc, row, out)

@@ -1,7 +1,8 @@
 """Windows divided into disjoint slices, so that a record is accumulated once, however many windows it is in.
 
     TUMBLE     a slice is a window
-    HOP        slices of one slide; a window is size / slide of them, merged from the last to the first
+    HOP        slices of one slide, or of the common divisor of size and slide; a window is merged from the last to the
+               first, a group window from the first to the last
     CUMULATE   slices of one step; a window is the first slice and all up to its end, merged in order
 
 A slice or window is identified by its end. The merge orders are Flink's: they are visible in a collected list.
@@ -11,6 +12,7 @@ Source: Flink SliceAssigners, SliceSharedWindowAggProcessor.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import gcd
 from typing import Any, Protocol, assert_never
 
 from engine.aggregates.accumulators import Accumulators
@@ -28,10 +30,10 @@ class Slicing(Protocol):
         """The start and end of a slice."""
 
     def slice_of(self, time_ms: int) -> int:
-        """The slice of a timestamp; its end is also the end of the first window that it belongs to."""
+        """The slice of a timestamp, which ends no later than the first window that it belongs to."""
 
     def windows_of(self, slice_end: int) -> Sequence[int]:
-        """The windows of a slice, by their ends."""
+        """The windows of a slice, by their ends; none if the slice is in a gap between windows."""
 
     def start_of(self, window_end: int) -> int:
         """The start of a window."""
@@ -46,13 +48,13 @@ class Slicing(Protocol):
         """Remove the slices that no other window needs. Windows close in order of their ends."""
 
 
-def slicing(windowing: Windowing, accumulators: Accumulators, *, fires_once: bool) -> Slicing:
+def slicing(windowing: Windowing, accumulators: Accumulators, *, fires_once: bool, is_group_window: bool) -> Slicing:
     """The slicing of a windowing. fires_once: a window is closed as soon as it has fired."""
     match windowing.kind:
         case WindowKind.TUMBLE:
             return _Tumble(windowing)
         case WindowKind.HOP:
-            return _Hop(windowing, accumulators)
+            return _Hop(windowing, accumulators, is_group_window)
         case WindowKind.CUMULATE:
             return _Cumulate(windowing, accumulators, fires_once)
         case WindowKind.SESSION:
@@ -94,20 +96,23 @@ class _Tumble:
 class _Hop:
     what = "slice"
 
-    def __init__(self, windowing: Windowing, accumulators: Accumulators) -> None:
+    def __init__(self, windowing: Windowing, accumulators: Accumulators, first_to_last: bool) -> None:
+        self.first_to_last = first_to_last
         self.size = windowing.size_ms
         self.slide = windowing.slide_ms
+        self.slice = gcd(self.size, self.slide)
         self.offset = windowing.offset_ms
         self.accumulators = accumulators
 
     def slice_bounds(self, slice_end: int) -> tuple[int, int]:
-        return slice_end - self.slide, slice_end
+        return slice_end - self.slice, slice_end
 
     def slice_of(self, time_ms: int) -> int:
-        return time_ms - (time_ms - self.offset) % self.slide + self.slide
+        return time_ms - (time_ms - self.offset) % self.slice + self.slice
 
     def windows_of(self, slice_end: int) -> Sequence[int]:
-        return range(slice_end, slice_end + self.size, self.slide)
+        first = slice_end + (self.offset + self.size - slice_end) % self.slide
+        return range(first, slice_end - self.slice + self.size + 1, self.slide)
 
     def start_of(self, window_end: int) -> int:
         return window_end - self.size
@@ -116,11 +121,14 @@ class _Hop:
         return slice_end
 
     def merged(self, slices: Slices, window_end: int) -> list[Any] | None:
-        ends = range(window_end, window_end - self.size, -self.slide)
+        ends = range(self.start_of(window_end) + self.slice, window_end + 1, self.slice)
+        ends = ends if self.first_to_last else ends[::-1]
         return _merge(self.accumulators, [slices[end] for end in ends if end in slices])
 
     def close(self, slices: Slices, window_end: int) -> None:
-        slices.pop(window_end - self.size + self.slide, None)
+        start = self.start_of(window_end)
+        for end in range(start + self.slice, start + self.slide + 1, self.slice):
+            slices.pop(end, None)
 
 
 class _Cumulate:

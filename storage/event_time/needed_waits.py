@@ -236,12 +236,18 @@ def _end_and_bound(bound: EndOfWindow | OwnTime) -> tuple[str, str]:
 
 
 def _first_end(windowing: Windowing) -> str:
-    """The end of a record's first window, as SQL; for sessions, of the session that the record alone would make."""
+    """The end of a record's first window, as SQL; for sessions, of the session that the record alone would make.
+
+    For a record in a gap between windows, of the next one.
+    """
+    size, step = windowing.size_ms, windowing.slide_ms or windowing.size_ms
     if windowing.kind is WindowKind.SESSION:
-        return f"time_ms + {windowing.size_ms}"
-    step, offset = windowing.slide_ms or windowing.size_ms, windowing.offset_ms
+        return f"time_ms + {size}"
     # DuckDB's remainder has the sign of the dividend: times before 1970 need a second one.
-    return f"time_ms - (((time_ms - {offset}) % {step}) + {step}) % {step} + {step}"
+    inside = f"(((time_ms - {windowing.offset_ms}) % {step}) + {step}) % {step}"
+    if windowing.is_even:
+        return f"time_ms - {inside} + {step}"
+    return f"time_ms - {inside} + {size + step} - ({size + step - 1} - {inside}) // {step} * {step}"
 
 
 def _unless_met(

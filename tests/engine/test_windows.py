@@ -60,9 +60,11 @@ def test_every_window_holds_its_timestamp_and_none_is_missed(time_ms: int, slide
     assert grown == sorted(grown)
 
 
-def test_a_size_that_is_no_multiple_of_the_slide_is_refused() -> None:
-    with pytest.raises(ValueError, match="multiple of its slide"):
-        Windowing(WindowKind.HOP, 10_000, 3_000)
+@given(st.integers(-(10**13), 10**13), st.integers(1, 10**4), st.integers(1, 10**5), st.integers(-(10**5), 10**5))
+def test_hops_of_any_length_are_all_that_hold_the_timestamp(time_ms: int, slide: int, size: int, offset: int) -> None:
+    starts = range(time_ms - size + 1, time_ms + 1)
+    expected = [(start, start + size) for start in starts if (start - offset) % slide == 0]
+    assert list(hopping(size, slide, offset)(time_ms)) == expected
 
 
 def test_windows_are_written_as_flink_writes_them() -> None:

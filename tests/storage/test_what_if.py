@@ -22,12 +22,15 @@ Arrivals = list[tuple[str, int]]
 KINDS: dict[str, dict[str, Any]] = {
     "tumble": {"kind": "tumble", "size_ms": 10},
     "hop": {"kind": "hop", "size_ms": 20, "slide_ms": 5},
+    "uneven hop": {"kind": "hop", "size_ms": 20, "slide_ms": 6, "group_window": True},
     "cumulate": {"kind": "cumulate", "size_ms": 30, "step_ms": 10, "offset_ms": 3},
 }
 
 
 def bound(kind: str, time: int) -> int:
     """The last ms of the first window that a record falls into."""
+    if kind == "uneven hop":
+        return next(end for end in range(time + 1, time + 21) if end % 6 == 2) - 1
     step, offset = {"tumble": (10, 0), "hop": (5, 0), "cumulate": (10, 3)}[kind]
     return time - (time - offset) % step + step - 1
 

@@ -101,7 +101,7 @@ def _item(item: Expr, names: Names, read: Read) -> Scope:
     else:
         message = f"{item.key.upper()} in FROM is not supported. Use a table, a sub-query or a window function."
         raise SqlRejected(message, item)
-    scope = _with_column_names(Scope.of(relation, alias), item)
+    scope = _with_column_names(_with_repeated_names(Scope.of(relation, alias), item, names), item)
     for join in item.args.get("joins") or ():
         scope = _join(scope, join, names, read)
     return scope
@@ -151,6 +151,21 @@ def values(item: exp.Values) -> Values:
     return Values(tuple(f"EXPR${at}" for at in range(len(rows[0]))), rows, item)
 
 
+def _with_repeated_names(scope: Scope, item: Expr, names: Names) -> Scope:
+    """The scope with the names that a query gives to several columns, which are ambiguous, as in Flink."""
+    query = names.views[item.name].query if isinstance(item, exp.Table) and item.name in names.views else item.this
+    items = query.expressions if isinstance(query, exp.Select) else []
+    bare = [one.unnest() for one in items]
+    called = [one.alias or (at.name if isinstance(at, exp.Column) else "") for one, at in zip(items, bare, strict=True)]
+    if len(called) != len(scope.visible) or any(one.is_star for one in items):
+        return scope
+    visible = [
+        replace(one, name=name) if name and called.count(name) > 1 else one
+        for one, name in zip(scope.visible, called, strict=True)
+    ]
+    return replace(scope, visible=tuple(visible))
+
+
 def _with_column_names(scope: Scope, item: Expr) -> Scope:
     """The scope with the column names from the alias: `AS t(a, b)`."""
     alias = item.args.get("alias")
@@ -183,6 +198,10 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
         return _with_elements(left, join, kind)
     version = join.this.args.get("version") if isinstance(join.this, exp.Table) else None
     right = _item(join.this, names, read)
+    if called := {one.table for one in left.visible} & {one.table for one in right.visible} - {None}:
+        name = called.pop()
+        message = f"two tables of FROM are called {name}. Give one of them another name, with AS."
+        raise SqlRejected(message, join)
     if version is not None and version.expression is None:
         message = "FOR SYSTEM_TIME needs the time of the left side: FOR SYSTEM_TIME AS OF l.rowtime."
         raise SqlRejected(message, join)

@@ -54,20 +54,17 @@ def ordered_by(query: exp.Select, places: Sequence[int], names: Sequence[str]) -
 def _bound(key: Expr, items: Sequence[Item], scope: Scope, scalars: Scalars) -> Expr:
     """The key over the columns of FROM. Raises SqlRejected for a name that two selected columns have."""
 
-    def swap(node: Expr) -> Expr:
-        if not isinstance(node, exp.Column) or node.table:
-            return node
-        selected = [item for name, item in items if name == node.name]
-        if len(selected) > 1:
-            message = f"the query selects two columns {node.name!r}. Give one of them another name, with AS."
-            raise SqlRejected(message, node)
-        if not selected:
-            return node
-        item: Expr = selected[0].copy()
+    def selected(column: exp.Column) -> Expr | None:
+        found = [item for name, item in items if name == column.name and not column.table]
+        if len(found) > 1:
+            message = f"the query selects two columns {column.name!r}. Give one of them another name, with AS."
+            raise SqlRejected(message, column)
+        if not found:
+            return None
+        item: Expr = found[0].copy()
         return item if isinstance(item, exp.Column | exp.Literal) else exp.Paren(this=item)
 
-    bare = scalars.taken_out_of(key)
-    return scope.bind(bare.copy().transform(swap, copy=False))
+    return scope.bind(scalars.taken_out_of(key), selected)
 
 
 def _check(key: Expr, item: Expr, query: exp.Select, items: Sequence[Item]) -> None:

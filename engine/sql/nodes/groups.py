@@ -8,7 +8,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from engine.model.durations import interval
 from engine.model.free_names import free_name
+from engine.model.types import quote
 from engine.model.windowing import Windowing, WindowKind
 from engine.sql import state_ttl
 from engine.sql.aggregate_calls import aggregate_function
@@ -92,7 +94,19 @@ def _per_window(
     windows = window_parameters(windowed.windowing) | firing(emitter.options, windowed)
     if windowed.is_group_window:
         windows["group_window"] = True
+    elif not windowed.windowing.is_even:
+        raise _not_even(windowed)
     return _windows_node(emitter, relation, emitted, windows, keys, by_bound, calls)
+
+
+def _not_even(windowed: Windowed) -> SqlRejected:
+    windowing = windowed.windowing
+    lengths = f"{quote(windowed.time)}, {interval(windowing.slide_ms)}, {interval(windowing.size_ms)}"
+    message = (
+        "below an aggregate the table function HOP needs a size that is a multiple of its slide. Aggregate with "
+        f"GROUP BY HOP({lengths}), HOP_START and HOP_END."
+    )
+    return SqlRejected(message, windowed.at)
 
 
 def _per_attached_window(emitter: Emitter, relation: Aggregate, windows: WindowColumns) -> Emitted:

@@ -13,7 +13,22 @@ from sqlglot import exp
 from engine.contract.source import Source
 from engine.model.free_names import free_name
 from engine.registry import configured
-from engine.sql.algebra import Expr, Filter, Join, Over, Relation, Scan, Select, Windowed, plain, ref
+from engine.sql.algebra import (
+    Computed,
+    Expr,
+    Filter,
+    Join,
+    Over,
+    Rank,
+    Relation,
+    Scan,
+    Select,
+    Union,
+    Unnested,
+    Windowed,
+    plain,
+    ref,
+)
 from engine.sql.rejected import NoClock, SqlRejected
 
 
@@ -21,7 +36,7 @@ def over_arrival_times(windowed: Windowed) -> Windowed:
     """The windows, over recorded times if their time is a processing time. Raises SqlRejected if there are none."""
     if not is_processing_time(windowed.input, windowed.time):
         return windowed
-    return replace(windowed, input=_in_place(windowed.input, windowed.time, windowed.at))
+    return replace(windowed, input=with_arrival_times(windowed.input, windowed.time, windowed.at))
 
 
 def range_of_arrival_times(over: Over) -> Over:
@@ -30,11 +45,11 @@ def range_of_arrival_times(over: Over) -> Over:
     is_length = frame is not None and frame.args["kind"].upper() == "RANGE" and frame.args.get("start") != "UNBOUNDED"
     if time is None or not is_length or not is_processing_time(over.input, time):
         return over
-    return replace(over, input=_in_place(over.input, time, over.at))
+    return replace(over, input=with_arrival_times(over.input, time, over.at))
 
 
-def _in_place(relation: Relation, time: str, at: Expr) -> Relation:
-    """The relation with recorded times in place of a processing time."""
+def with_arrival_times(relation: Relation, time: str, at: Expr) -> Relation:
+    """The relation with recorded times in place of a processing time. Raises SqlRejected if there are none."""
     below, column = _with_time(relation, time, at)
     items = [(name, ref(column if name == time else name, at)) for name in relation.columns]
     return Select(below, tuple(items))
@@ -45,18 +60,26 @@ def is_processing_time(relation: Relation, name: str, *, has_value: bool = False
     match relation:
         case Scan():
             return name in relation.table.proctime or (has_value and name in relation.table.clocked)
-        case Filter():
+        case Filter() | Rank() | Unnested() | Computed() | Over() if name in relation.input.columns:
             return is_processing_time(relation.input, name, has_value=has_value)
+        case Union():
+            place = relation.columns.index(name)
+            return all(is_processing_time(one, one.columns[place], has_value=has_value) for one in relation.inputs)
         case Select():
             item = dict(relation.items)[name]
             column = plain(item)
             if column is None:
                 return is_proctime(item)
             return is_processing_time(relation.input, column, has_value=has_value)
-        case Join() if has_value and name in relation.left.columns:
-            return is_processing_time(relation.left, name, has_value=True)
+        case Join() if (has_value or _keeps_time(relation)) and name in relation.left.columns:
+            return is_processing_time(relation.left, name, has_value=has_value)
         case _:
             return False
+
+
+def _keeps_time(relation: Join) -> bool:
+    """Whether joined rows come when the left row does: of a lookup, and of a version by arrival."""
+    return relation.as_of is not None
 
 
 def is_proctime(item: Expr) -> bool:
@@ -68,8 +91,8 @@ def is_proctime(item: Expr) -> bool:
 def without_arrival_times(time: str, at: Expr) -> SqlRejected:
     """The error for windows of processing time over results: they need picked and filtered rows of a table."""
     message = (
-        f"{time!r} is a processing time; windows over it need a table's rows through projections and filters only. "
-        "For other rows use the event time."
+        f"{time!r} is a processing time; windows over it need a table's rows through projections, filters, lookups "
+        "and UNION ALL only. For other rows use the event time."
     )
     return SqlRejected(message, at)
 
@@ -90,9 +113,14 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
                 f'-- studio.arrived: "its name" above CREATE TABLE {name}.'
             )
             raise NoClock(message, at, name, for_windows=True)
-        case Filter():
+        case Filter() | Rank() | Unnested() | Computed():
             below, column = _with_time(relation.input, time, at)
             return replace(relation, input=below), column
+        case Join() if _keeps_time(relation):
+            below, column = _with_time(relation.left, time, at)
+            return replace(relation, left=below), column
+        case Union(apart=None):
+            return _of_all(relation, time, at)
         case Select():
             below, column = _with_time(relation.input, time, at)
             items = tuple((name, ref(column, at) if is_proctime(item) else item) for name, item in relation.items)
@@ -100,3 +128,14 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
             name = known or free_name(column, relation.columns)
             return Select(below, items if known else (*items, (name, ref(column, at)))), name
     raise without_arrival_times(time, at)
+
+
+def _of_all(relation: Union, time: str, at: Expr) -> tuple[Relation, str]:
+    """The union of inputs that have one more column, the time of arrival, and the name of that column."""
+    place = relation.columns.index(time)
+    name = free_name(time, relation.columns)
+    inputs = []
+    for one in relation.inputs:
+        below, column = _with_time(one, one.columns[place], at)
+        inputs.append(Select(below, (*((each, ref(each, at)) for each in one.columns), (name, ref(column, at)))))
+    return replace(relation, inputs=tuple(inputs)), name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import compress
 from typing import Any, Final
 
@@ -36,7 +37,7 @@ from engine.sql.functions.digits import digits_of
 from engine.sql.functions.interval_values import as_text
 from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Described, Emitted, Emitter
-from engine.sql.nodes.processing_time import is_proctime
+from engine.sql.nodes.processing_time import is_processing_time, is_proctime, with_arrival_times
 from engine.sql.rejected import SqlRejected
 from engine.sql.rules.project_merge import selected
 
@@ -111,7 +112,11 @@ def filter_(emitter: Emitter, relation: Filter, needed: frozenset[str]) -> Emitt
 
 def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     """A union of projections with the same names and types."""
-    columns = [name for name in relation.columns if name in needed] or list(relation.columns[:1])
+    places = enumerate(relation.columns)
+    arrival = {name for at, name in places if all(is_processing_time(one, one.columns[at]) for one in relation.inputs)}
+    known = [name for name in relation.columns if name not in arrival]
+    columns = [name for name in known if name in needed] or known[:1]
+    relation = replace(relation, inputs=tuple(_with_values(given, relation, columns) for given in relation.inputs))
     if relation.apart is not None and _is_cast_apart(emitter, relation, columns):
         return union(emitter, relation.apart, needed)
     with_rows = [not isinstance(given, Empty) for given in relation.inputs]
@@ -137,7 +142,15 @@ def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
             part.node if is_same and part.node not in nodes else emitter.project(part.node, items, relation.at)
         )
     node = nodes[0] if len(nodes) == 1 else emitter.add("union", {}, nodes, relation.at)
-    return Emitted(node, {name: name for name in columns})
+    return Emitted(node, {name: name for name in columns}, frozenset(arrival & needed))
+
+
+def _with_values(given: Relation, relation: Union, columns: Sequence[str]) -> Relation:
+    """An input of a union, with recorded times in its processing times in whose place other inputs have values."""
+    for name, own in zip(relation.columns, given.columns, strict=True):
+        if name in columns and is_processing_time(given, own):
+            given = with_arrival_times(given, own, relation.at)
+    return given
 
 
 def _is_cast_apart(emitter: Emitter, relation: Union, columns: Sequence[str]) -> bool:

@@ -25,6 +25,8 @@ from tests.engine.columnar.test_windows import with_jumps
 WINDOWINGS = (
     Windowing(WindowKind.TUMBLE, 7, offset_ms=-3),
     Windowing(WindowKind.HOP, 12, 4),
+    Windowing(WindowKind.HOP, 7, 3),
+    Windowing(WindowKind.HOP, 3, 7),
     Windowing(WindowKind.CUMULATE, 12, 4),
     None,
 )

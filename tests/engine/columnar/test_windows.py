@@ -36,7 +36,13 @@ from tests.engine.planning import KnownTypes
 
 LARGE = (1 << 63) - 1
 TUMBLE = (Windowing(WindowKind.TUMBLE, 10), Windowing(WindowKind.TUMBLE, 7, offset_ms=-3))
-HOP = (Windowing(WindowKind.HOP, 12, 4), Windowing(WindowKind.HOP, 10, 2, offset_ms=1), Windowing(WindowKind.HOP, 5, 5))
+HOP = (
+    Windowing(WindowKind.HOP, 12, 4),
+    Windowing(WindowKind.HOP, 10, 2, offset_ms=1),
+    Windowing(WindowKind.HOP, 5, 5),
+    Windowing(WindowKind.HOP, 10, 4, offset_ms=1),
+    Windowing(WindowKind.HOP, 3, 7),
+)
 CUMULATE = (
     Windowing(WindowKind.CUMULATE, 12, 4),
     Windowing(WindowKind.CUMULATE, 10, 2, offset_ms=3),

@@ -615,7 +615,8 @@ AGAIN = [
 test_windows_fire_again = check_cases(AGAIN)
 
 RECORDS = st.lists(st.tuples(st.integers(-30_000, 60_000), st.integers(-3, 3)), max_size=25)
-SLICED = st.sampled_from([TEN, Windowing(WindowKind.TUMBLE, 7_000, offset_ms=2_500), HOP, CUMULATE])
+UNEVEN = (Windowing(WindowKind.HOP, 10_000, 4_000, offset_ms=500), Windowing(WindowKind.HOP, 3_000, 7_000))
+SLICED = st.sampled_from([TEN, Windowing(WindowKind.TUMBLE, 7_000, offset_ms=2_500), HOP, CUMULATE, *UNEVEN])
 DELAYS = st.sampled_from([0, 3_000, 20_000])
 CALLS = (COUNT_ROWS, call(SUM, 1), call(MIN, 1), call(COUNT, 1, distinct=True), call(ARRAY_AGG, 1))
 
@@ -806,6 +807,7 @@ def test_a_group_column_may_be_called_window_start() -> None:
         ({"kind": "hop", "size_ms": 10}, "slide_ms is needed with hop windows, which take size_ms and slide_ms"),
         ({"kind": "session", "gap_ms": 10, "size_ms": 10}, "size_ms is not used with session windows"),
         ({"kind": "cumulate", "size_ms": 10, "step_ms": 3}, "multiple of its step"),
+        ({"kind": "hop", "size_ms": 10, "slide_ms": 3}, "in group windows only.* set group_window"),
         ({"size_ms": 0}, "greater than 0"),
     ],
 )

@@ -101,6 +101,8 @@ test_cases = check_cases(
     [
         {"size_ms": 4000, "offset_ms": 1500},
         {**HOP, "offset_ms": -500},
+        {"kind": "hop", "size_ms": 4000, "slide_ms": 1500},
+        {"kind": "hop", "size_ms": 1000, "slide_ms": 1500, "offset_ms": 250},
         {"kind": "cumulate", "size_ms": 6000, "step_ms": 1500, "offset_ms": 250},
         {"kind": "hop", "size_ms": 300_000, "slide_ms": 1000},
     ],

@@ -49,6 +49,48 @@ def test_windows_of_processing_time_are_over_that_clock(spark: SparkSession) -> 
 
 
 @pytest.mark.parametrize(
+    "view",
+    [
+        "SELECT t.k, t.p AS q FROM t LEFT JOIN c FOR SYSTEM_TIME AS OF t.p ON t.k = c.k",
+        "SELECT t.k, PROCTIME() AS q FROM t LEFT JOIN c FOR SYSTEM_TIME AS OF t.p AS l ON t.k = l.k WHERE l.n IS NULL",
+        "SELECT k, p AS q FROM t UNION ALL SELECT u, p FROM d WHERE u < 0",
+        "SELECT x, p AS q FROM t CROSS JOIN UNNEST(ARRAY[1]) AS o (x)",
+        "SELECT k, p AS q FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY p) AS n FROM t) WHERE n = 1",
+    ],
+)
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (
+            "SELECT window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE v, DESCRIPTOR(q), INTERVAL '2' SECOND)) "
+            "GROUP BY window_start, window_end;",
+            ["00:00:00 2", "00:00:02 1"],
+        ),
+        (
+            "SELECT q, COUNT(*) OVER (ORDER BY q RANGE BETWEEN INTERVAL '1' SECOND PRECEDING AND CURRENT ROW) AS n "
+            "FROM v;",
+            ["00:00:00 1", "00:00:01 2", "00:00:02 2"],
+        ),
+    ],
+)
+def test_so_are_those_of_rows_that_come_when_the_tables_row_does(
+    view: str, query: str, expected: list[str], spark: SparkSession
+) -> None:
+    made = MADE.format(by="datagen", more="", options=", 'fields.k.kind' = 'sequence', 'fields.k.start' = '1'")
+    made = made.replace("'fields.k.start'", "'fields.k.end' = '3', 'fields.k.start'")
+    tables = (
+        "CREATE TABLE c (k INT, n STRING) WITH ('connector' = 'jdbc', 'url' = 'jdbc:mysql://h/d', 'table-name' = 'c'); "
+        "INSERT INTO c VALUES (7, 'x'); "
+        "CREATE TABLE d (u INT, p AS PROCTIME()) WITH ('connector' = 'datagen', 'number-of-rows' = '2', "
+        "'fields.u.min' = '0'); "
+    )
+    found = [
+        f"{time[11:19]} {count}" for time, count in result(f"{made}{tables}CREATE VIEW v AS {view}; {query}", spark)
+    ]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
     "view", ["SELECT k, PROCTIME() AS q FROM t", "SELECT *, PROCTIME() AS q FROM t WHERE k IS NOT NULL"]
 )
 @pytest.mark.parametrize("time", ["", ", ts AS TO_TIMESTAMP_LTZ(0, 3), WATERMARK FOR ts AS ts"])

@@ -137,8 +137,37 @@ def test_a_lookup_of_a_connector_that_flink_cannot_ask_is_noted(
         f"CREATE TABLE f (k INT, n STRING) WITH ('connector' = '{connector}');\nINSERT INTO f VALUES (1, 'x');\n"
         "SELECT o.k, f.n FROM o JOIN f FOR SYSTEM_TIME AS OF o.p ON o.k = f.k;"
     )
-    found = [note for note in read(text, spark).warnings if note.startswith("Flink would refuse this: the rows of f")]
-    assert bool(found) == is_noted
+    found = [note for note in read(text, spark).warnings if "Flink would refuse this: the rows of f" in note]
+    assert len(found) == is_noted
+
+
+LOOKUP = (
+    "CREATE TABLE o (k INT, p AS PROCTIME()) WITH ('connector' = 'datagen', 'number-of-rows' = '1');\n"
+    "CREATE TABLE f (k INT, n STRING) WITH ('connector' = 'filesystem', 'path' = '/f', 'format' = 'csv');\n"
+    "INSERT INTO f VALUES (1, 'x');\nSELECT o.k, n FROM o LEFT JOIN `f`{time} AS u ON o.k = u.k;"
+)
+
+
+def test_a_lookup_of_a_file_is_written_as_a_join_of_its_rows(spark: SparkSession) -> None:
+    given, wanted = LOOKUP.format(time=" FOR SYSTEM_TIME AS OF o.p"), LOOKUP.format(time="")
+    assert [note for note in read(given, spark).warnings if "Flink would refuse" in note] == [
+        "line 4: Flink would refuse this: the rows of f are looked up, which the connector 'filesystem' cannot. "
+        "A JOIN without FOR SYSTEM_TIME takes all of them."
+    ]
+    assert as_flink_wants(given) == wanted
+    assert [node.operator for node in read(wanted, spark).pipeline.nodes] == [
+        *("datagen", "rows", "join", "project", "sink")
+    ]
+
+
+@pytest.mark.parametrize("time", ["o.t", "o.p"])
+def test_a_version_of_a_file_stays_as_it_is(time: str) -> None:
+    versioned = (
+        "CREATE TABLE f (k INT, t TIMESTAMP(3), WATERMARK FOR t AS t, PRIMARY KEY (k) NOT ENFORCED) WITH "
+        "('connector' = 'filesystem', 'path' = '/f', 'format' = 'csv');\n"
+        f"SELECT * FROM o JOIN f FOR SYSTEM_TIME AS OF {time} ON o.k = f.k;"
+    )
+    assert slips(versioned) == ()
 
 
 def test_the_name_of_an_option_is_no_name_of_a_column() -> None:

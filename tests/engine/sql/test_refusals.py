@@ -55,7 +55,17 @@ REFUSED = [
     ),
     (
         "SELECT COUNT(*) FROM (SELECT k, PROCTIME() AS p FROM a GROUP BY k) GROUP BY TUMBLE(p, INTERVAL '1' SECOND)",
-        "'p' is a processing time; windows over it need a table's rows through projections and filters only.",
+        "'p' is a processing time; windows over it need a table's rows through projections, filters, lookups",
+    ),
+    ("SELECT k FROM t JOIN u ON t.k = u.k", "line 1, column 8: the column 'k' is ambiguous. Write t.k or u.k."),
+    (
+        "SELECT k FROM (SELECT k, v AS k FROM t) AS s",
+        "line 1, column 8: the column 'k' is ambiguous: s has several. Give each a name of its own, with AS.",
+    ),
+    ("SELECT t.k FROM t JOIN u AS t ON TRUE", "line 1, column 24: two tables of FROM are called t."),
+    (
+        "SELECT t.k FROM t JOIN t AS s ON t.pt = s.pt",
+        "'pt' is a processing time, which joins compare with no other. Leave it out of ON or USING.",
     ),
     ("SELECT pt IS NULL AS x FROM t", "line 1, column 8: 'pt' is a processing time"),
     ("SELECT k FROM t ORDER BY k", "line 1, column 26: ORDER BY needs LIMIT"),
@@ -78,7 +88,8 @@ REFUSED = [
     (
         "SELECT COUNT(*) FROM TABLE(HOP(TABLE t, DESCRIPTOR(rt), INTERVAL '3' SECOND, INTERVAL '10' SECOND)) "
         "GROUP BY window_start, window_end",
-        "hop needs a size that is a multiple of its slide, but got 10000 ms and 3000 ms.",
+        "below an aggregate the table function HOP needs a size that is a multiple of its slide. Aggregate with GROUP "
+        "BY HOP(`rt`, INTERVAL '3' SECOND, INTERVAL '10' SECOND), HOP_START and HOP_END.",
     ),
     ("SELECT k FROM w FOR SYSTEM_TIME AS OF w.wt", "FOR SYSTEM_TIME AS OF must follow JOIN"),
     (
