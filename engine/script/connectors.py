@@ -42,7 +42,7 @@ from engine.script.faker_tables import faked
 from engine.script.file_facts import with_file_facts
 from engine.script.inserted_rows import rows_of, stand_in, with_metadata
 from engine.script.jdbc_tables import CONNECTOR as JDBC
-from engine.script.jdbc_tables import jdbc_table
+from engine.script.jdbc_tables import jdbc_table, why_elsewhere
 from engine.script.kafka_tables import TOPICS, topics, with_casts
 from engine.script.known_options import require_known_options
 from engine.script.postgres_tables import CONNECTOR, changes, with_constants
@@ -110,6 +110,8 @@ def why_unread(ddl: TableDdl) -> str | None:
         near = get_close_matches(name, CONNECTORS, n=1, cutoff=0.8)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         return f"the connector {name!r} is not read here (available: {', '.join(CONNECTORS)}).{meant}"
+    if name == JDBC:
+        return why_elsewhere(ddl)
     format_ = ddl.options.get("value.format", ddl.options.get("format"))
     key = ddl.options.get("key.format")
     for one in (format_, key):

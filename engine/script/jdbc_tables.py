@@ -15,6 +15,12 @@ _USERS: Final = {"postgres": "postgres", "mysql": "root"}
 """The first user of a server."""
 _URL: Final = re.compile(r"jdbc:([a-z0-9]+):(.*)", re.DOTALL)
 _PLACE: Final = re.compile(r"//(\[[^\]]+\]|[^/:?\[\]]+)(?::(\d{1,5}))?/([^/?]+)(?:\?(.*))?", re.DOTALL)
+_KNOWN: Final = " or ".join(
+    [
+        *(f"'jdbc:{each}:FILE'" for each in _FILES),
+        *(f"'jdbc:{each}://HOST:PORT/DATABASE'" for each in ("postgresql", "mysql")),
+    ]
+)
 _OF_NO_MATTER: Final = re.compile(r"(scan|lookup|sink|connection)\..*|driver")
 
 
@@ -24,21 +30,30 @@ def is_postgres(ddl: TableDdl) -> bool:
     return match is not None and match[1] == "postgresql" and _PLACE.fullmatch(match[2]) is not None
 
 
+def why_elsewhere(ddl: TableDdl) -> str | None:
+    """Why a table of a database is not read here; None if it is."""
+    url = ddl.options.get("url", "")
+    match, place = _address(url)
+    if not url or (match is not None and (place is not None or match[1] in _FILES)):
+        return None
+    # The rest of it may have a password.
+    kind = match[1] if match is not None else ""
+    return f"the URL 'jdbc:{kind}:...' is not read here (available: {_KNOWN})."
+
+
+def _address(url: str) -> tuple[re.Match[str] | None, re.Match[str] | None]:
+    """The parts of a URL: the kind of database and the rest, and of a server its place."""
+    match = _URL.fullmatch(url)
+    return match, _PLACE.fullmatch(match[2]) if match is not None and match[1] in _SERVERS else None
+
+
 def jdbc_table(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
     """The operator of a table of a database, and its parameters. Raises SqlRejected."""
     options = dict(ddl.options)
     options.pop("connector")
-    url = options.pop("url", "")
-    files = " or ".join(f"'jdbc:{each}:FILE'" for each in _FILES)
-    servers = " or ".join(f"'jdbc:{each}://HOST:PORT/DATABASE'" for each in ("postgresql", "mysql"))
-    known = f"{files} or {servers}"
-    if not url:
-        message = f"'url' is missing: 'url' = {known}."
-        raise ddl.rejected(message)
-    match = _URL.fullmatch(url)
-    place = _PLACE.fullmatch(match[2]) if match is not None and match[1] in _SERVERS else None
-    if match is None or (place is None and match[1] not in _FILES):
-        message = f"the URL {url!r} is not supported. Available: {known}."
+    match, place = _address(options.pop("url", ""))
+    if match is None:
+        message = f"'url' is missing: 'url' = {_KNOWN}."
         raise ddl.rejected(message)
     table = options.pop("table-name", "")
     if place is None:

@@ -65,6 +65,12 @@ def create_function(statement: Statement) -> FunctionDdl:
     if (name.upper() in FUNCTIONS and not is_system) or name.upper() in aggregates():
         message = f"there is a function {name.upper()} already. Give yours another name."
         raise cursor.rejected(message, at)
+    if cursor.sees("("):
+        message = (
+            f"Flink has no functions that are written in SQL. Write the expression where {name} is called, or a "
+            f"function in Python: CREATE FUNCTION {name} AS 'functions.{name}' LANGUAGE PYTHON."
+        )
+        raise cursor.rejected(message)
     cursor.expect("AS")
     target = cursor.take()
     if target.token_type is not TokenType.STRING:

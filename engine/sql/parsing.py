@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -32,7 +32,7 @@ def tokens_of(text: str) -> tuple[Token, ...]:
         message = f"{ascii(text[at])} is half of a character. Write the whole one."
         raise SqlRejected(message, place=_place(text, at))
     try:
-        return tuple(Flink().tokenize(text))
+        return tuple(_with_code_points(Flink().tokenize(text)))
     except TokenError as error:
         if (opened := _left_open(text)) is not None:
             what, place = opened
@@ -43,6 +43,21 @@ def tokens_of(text: str) -> tuple[Token, ...]:
         raise SqlRejected(message) from error
 
 
+def _with_code_points(tokens: list[Token]) -> Iterator[Token]:
+    """The tokens with U&'...' as one text, in which \\0001 is the character of this code."""
+    at = 0
+    while at < len(tokens):
+        token, *after = tokens[at : at + 3]
+        is_prefix = token.text in ("U", "u") and [one.start for one in after] == [token.end + 1, token.end + 2]
+        if is_prefix and [one.text for one in after[:1]] == ["&"] and after[1].token_type is TokenType.STRING:
+            whole = after[1]
+            whole.text = _CODE_POINT.sub(lambda code: chr(int(code[1], 16)) if code[1] else "\\", whole.text)
+            whole.start, whole.col, token, at = token.start, token.col, whole, at + 2
+        yield token
+        at += 1
+
+
+_CODE_POINT: Final = re.compile(r"\\(?:([0-9A-Fa-f]{4})|\\)")
 DOUBLE_QUOTES: Final = "names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
 _CURLY: Final = "\u2018\u2019\u201c\u201d\u00b4"
 _ODD: Final = re.compile(rf"[{_CURLY}\u200b-\u200f\u2060\u00ad]")

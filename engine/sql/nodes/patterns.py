@@ -10,6 +10,7 @@ from engine.patterns.pattern import variables_of
 from engine.sql.algebra import Matched, mentioned
 from engine.sql.match_values import OfMatches
 from engine.sql.nodes.emitter import Emitted, Emitter, order_by
+from engine.sql.nodes.processing_time import is_processing_time
 from engine.sql.nodes.time_bounds import only_event_time
 from engine.sql.rejected import SqlRejected
 
@@ -23,7 +24,8 @@ def matched(emitter: Emitter, relation: Matched, needed: frozenset[str]) -> Emit
     looked_at = frozenset(order).union(relation.partition, *map(mentioned, texts))
     used = [name for name in relation.input.columns if name in looked_at]
     emitted = emitter.narrowed(emitter.emit(relation.input, used), used, relation.at)
-    is_arrival = time in emitted.arrival
+    # Its values may be those of the recorded clock, in which the rows come, too.
+    is_arrival = time in emitted.arrival or is_processing_time(relation.input, time, has_value=True)
     if not is_arrival:
         if emitter.schema(emitted).column(emitted.names[time]).time is None:
             message = (

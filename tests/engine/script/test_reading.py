@@ -284,16 +284,15 @@ REFUSED = [
         "line 1, column 1: t: 'url' is missing: 'url' = 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE' or "
         "'jdbc:postgresql://HOST:PORT/DATABASE' or 'jdbc:mysql://HOST:PORT/DATABASE'.",
     ),
-    (
-        "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc', 'url' = 'jdbc:db2://h/db');\nSELECT k FROM t",
-        "t: the URL 'jdbc:db2://h/db' is not supported. Available: 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE' or "
-        "'jdbc:postgresql://HOST:PORT/DATABASE' or 'jdbc:mysql://HOST:PORT/DATABASE'.",
-    ),
     (WORDS + ROWS + "INSERT INTO nowhere SELECT k FROM t", "line 3, column 1: INSERT INTO: unknown table 'nowhere'"),
     (WORDS + ROWS + "SELECT x FROM t", "line 3, column 8: unknown column 'x'. Available: k, v."),
     (WORDS + "INSERT INTO t VALUES ('a');", "t has 2 columns (k, v), but a row has 1 values."),
     (WORDS + "INSERT INTO t VALUES ('a', SIN(v));", "line 2, column 32: VALUES takes constants here, not v."),
     (WORDS + ROWS + "CREATE FUNCTION f AS 'x'", "line 3, column 22: functions in Java and Scala are not supported."),
+    (
+        WORDS + ROWS + "CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE SQL AS $$ x + 1 $$",
+        "line 3, column 18: Flink has no functions that are written in SQL. Write the expression where f is called, or",
+    ),
     (WORDS + ROWS + "CREATE MODEL f AS 'x'", "line 3, column 1: CREATE: models, connections, agents"),
     (WORDS + "CREATE FUNCTION upper AS 'f.u' LANGUAGE PYTHON", "line 2, column 17: there is a function UPPER already."),
     (
