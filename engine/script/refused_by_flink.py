@@ -18,6 +18,7 @@ from typing import Final
 from sqlglot import TokenType
 from sqlglot.tokenizer_core import Token
 
+from engine.model.free_names import free_name
 from engine.model.types import DATE, Time, Timestamp, Type
 from engine.script.of_databases import closed, of_databases
 from engine.script.statements import Cursor, Statement, of_others, statements, without_prompts
@@ -45,6 +46,9 @@ _AFTER_ALIAS: Final = frozenset(
 _NOT_AFTER_A_NAME: Final = (TokenType.L_PAREN, TokenType.STRING)
 _BEFORE_A_UNIT: Final = ("TO", "AS", "INTERVAL")
 _TWO_NUMBERS: Final = [TokenType.NUMBER, TokenType.COMMA, TokenType.NUMBER]
+_OPENING: Final = ("(", "[", "CASE")
+_CLOSING: Final = (")", "]", "END")
+_NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER)
 _NO_NAMES: Final = ("TRUE", "FALSE", "NULL", "END", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP")
 
 
@@ -90,6 +94,8 @@ def slips(script: str) -> tuple[Slip, ...]:
         if statement.creates("TABLE"):
             found += _databases(statement)
             found += _keys(statement.tokens)
+        if statement.creates("VIEW"):
+            found += _same_columns(statement.tokens)
         found += _rows(statement, declared)
         for stray in statement.strays:
             found.append(_slip([stray], "a semicolon stands within the query, which goes on after it", ""))
@@ -175,6 +181,37 @@ def _keys(tokens: Sequence[Token]) -> Iterator[Slip]:
         if [_word(_at(tokens, place)) for place in (end + 1, end + 2)] != ["NOT", "ENFORCED"]:
             slip = _slip(tokens[at : end + 1], "a PRIMARY KEY is NOT ENFORCED: Flink does not own the data", "")
             yield replace(slip, start=slip.end, instead=" NOT ENFORCED")
+
+
+def _same_columns(tokens: Sequence[Token]) -> Iterator[Slip]:
+    """Columns of a view that are called as one before them; here, too, they get the next free name."""
+    words = [_word(token) for token in tokens]
+    selects = next((at for at in range(len(words) - 1) if words[at : at + 2] == ["AS", "SELECT"]), None)
+    if selects is None or "(" in words[:selects]:
+        return
+    items: list[list[Token]] = [[]]
+    depth = 0
+    for token, word in zip(tokens[selects + 2 :], words[selects + 2 :], strict=True):
+        if depth == 0 and word in ("FROM", ","):
+            items.append([])
+            if word == "FROM":
+                break
+            continue
+        depth += (word in _OPENING) - (word in _CLOSING)
+        items[-1].append(token)
+    taken: list[str] = []
+    for item in items:
+        called = item[-1] if item and item[-1].token_type in _NAMES else None
+        if any(token.token_type is TokenType.STAR and len(item) < 4 for token in item):
+            return
+        if called is None:
+            continue
+        name = free_name(called.text, taken)
+        is_alias = len(item) > 1 and item[-2].token_type is not TokenType.DOT
+        if name != called.text:
+            slip = _slip([called], f"the view has two columns called {called.text}", f"`{name}`")
+            yield slip if is_alias else replace(slip, start=slip.end, instead=f" AS {name}")
+        taken.append(name)
 
 
 def _at(tokens: Sequence[Token], place: int) -> Token | None:

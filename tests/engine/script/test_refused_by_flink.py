@@ -59,6 +59,13 @@ PAIRS = [
         "a PRIMARY KEY is NOT ENFORCED: Flink does not own the data",
     ),
     (
+        "CREATE VIEW w AS SELECT a.k, b.k, UPPER(a.k) AS u, b.v AS u FROM t AS a JOIN t AS b ON a.v = b.v; "
+        "SELECT * FROM w;",
+        "CREATE VIEW w AS SELECT a.k, b.k AS k0, UPPER(a.k) AS u, b.v AS `u0` FROM t AS a JOIN t AS b ON a.v = b.v; "
+        "SELECT * FROM w;",
+        "the view has two columns called k",
+    ),
+    (
         "SELECT k AS user FROM t;",
         "SELECT k AS `user` FROM t;",
         "user is a reserved word, which takes backticks as a name",
