@@ -116,11 +116,6 @@ def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequen
     computed = {number: key for number, key in enumerate(keys) if plain(key) is None}
     if not computed:
         columns = [*used, *(name for key in keys if (name := plain(key)) is not None)]
-        if unknown := [name for name in columns if name not in emitted.names and name not in used]:
-            message = (
-                f"{unknown[0]!r} is a processing time, which joins compare with no other. Leave it out of ON or USING."
-            )
-            raise SqlRejected(message, at)
         narrow = emitter.narrowed(emitted, columns, at)
         return Side(narrow, tuple(narrow.names[plain(key) or ""] for key in keys))
     kept = [name for name in emitted.names if name in used or any(plain(key) == name for key in keys)]

@@ -65,7 +65,7 @@ REFUSED = [
     ("SELECT t.k FROM t JOIN u AS t ON TRUE", "line 1, column 24: two tables of FROM are called t."),
     (
         "SELECT t.k FROM t JOIN t AS s ON t.pt = s.pt",
-        "'pt' is a processing time, which joins compare with no other. Leave it out of ON or USING.",
+        "line 1, column 36: 'pt' is a processing time, which stands for the order of arrival",
     ),
     ("SELECT pt IS NULL AS x FROM t", "line 1, column 8: 'pt' is a processing time"),
     ("SELECT k FROM t ORDER BY k", "line 1, column 26: ORDER BY needs LIMIT"),
