@@ -30,7 +30,7 @@ from engine.model.pipeline import Pipeline
 from engine.script import script_of
 from engine.spark.servers import FOLDER_ENVIRONMENT, servers
 from storage import Store
-from storage.model import Run, RunStatus
+from storage.model import Run
 from tests.bench.events import events
 from tests.bench.process_tree import JAVA, tree
 from tests.bench.workloads import QUERIES, script
@@ -147,7 +147,7 @@ def _browser(app: App) -> Iterator[Page]:
 
 
 def _look(page: Page, app: App, run: Run, last: int) -> list[str]:
-    """Open the pages of a run; one that has not finished is repeated before. Returns what was wrong."""
+    """Open the pages of a run; one without events is repeated before. Returns what was wrong."""
     wrong: list[str] = []
     peaks = Peaks(app.pid)
     peaks.start()
@@ -160,7 +160,7 @@ def _look(page: Page, app: App, run: Run, last: int) -> list[str]:
             wrong.append(f"{title}: the app took more than 1 GB")
 
     number = run.run_id
-    if run.status is not RunStatus.FINISHED:
+    if not run.last_seq:
         _open(page, f"/run?run={number}")
         note("the page of the run that is repeated")
         run_again(page)
