@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SHORT_S: Final = 0.5
-_LOOK_S: Final = 0.1
+# The browser needs CPU time for each progress that it draws, which the search then lacks.
+_LOOK_S: Final = 0.25
 _FIRST: Final = 100
 
 
