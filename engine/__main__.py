@@ -36,6 +36,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,9 +71,12 @@ from engine.reading.files.storage import Storage, looking_at
 from engine.reading.files.web import fetching
 from engine.scratch import scratch, sweep
 from engine.spark.engine_storage import storage_of
-from engine.spark.engines import engine_called
+from engine.spark.engines import Engine, engine_called
 from engine.spark.failures import TRACEBACKS, unexpected_sentence
+from engine.spark.run_files import RunFiles
 from engine.spark.session import DEFAULT_MASTER, get_spark
+from engine.spark.staying_folder import staying_folder
+from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from storage.store import Store
@@ -233,13 +237,19 @@ def _run(args: argparse.Namespace) -> int:
             planned = plan(job.pipeline, TypeRules(), job.folder)
             edges = [_edge_of(args, sink)(planned) for sink in job.sinks or (None,)][: 1 if args.edge else None]
         kept = None
+
+        def stays(engine: Engine, files: RunFiles) -> Workspace | None:
+            if store is None:
+                return None
+            return staying_folder(engine, files, created.run_id, partial(store.staying.note, created.run_id))
+
         if store is not None:
             name = engine_called(args.engine).name
             document = job.pipeline.to_json()
             created = store.runs.create(args.pipeline.stem, document, engine=name, identity=job.identity)
             kept = store.record(created.run_id)
         try:
-            status = print_run(args, planned, job.folder, edges, kept, _complain)
+            status = print_run(args, planned, job.folder, edges, kept, _complain, stays)
             if args.check == CHECKS[1]:
                 home = home_beside(_place(args))
                 status = status or check_with_flink(job.pipeline, job.folder, args.engine, home, _said)
@@ -248,6 +258,10 @@ def _run(args: argparse.Namespace) -> int:
             if store is not None and kept is not None and store.runs.get(created.run_id).goes_on:
                 kept.fail(RunCancelled().sentence, cancelled=True)
             raise
+        finally:
+            if store is not None:
+                for sentence in store.staying.sweep(created.run_id):
+                    _complain(sentence, 0)
 
 
 def _keeping(args: argparse.Namespace, job: Job) -> Job:

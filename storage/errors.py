@@ -10,6 +10,7 @@
     ├── StoreWriteFailed            a full disk or another error while writing: the change was rolled back
     ├── TextRefused                 a text with half of a character, written or looked for
     ├── StoreReadFailed             a query of the studio itself was interrupted, or needs too much memory or disk
+    ├── StayingRecordsAway          records that stay in an engine's workspace cannot be read
     ├── UnknownPipeline             no pipeline (or version) with that number
     ├── UnknownRun                  no run with that number
     ├── RunIsRunning                a run that is running or paused cannot be deleted
@@ -163,6 +164,14 @@ class StoreReadFailed(StoreError):
         self.path = path
         self.reason = reason
         super().__init__(f"reading the store {path} failed: {reason} Nothing was changed. Try again.")
+
+
+class StayingRecordsAway(StoreError):
+    """Records that stay in an engine's workspace cannot be read from this machine."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the changelog stays in the engine's workspace, which cannot be read now. {reason}")
 
 
 class UnknownPipeline(StoreError):

@@ -200,7 +200,8 @@ class StoredView:
 class Edge:
     """One output of a node: a table or a view. table: its name inside the run's schema. kept_from: as in `Run`.
 
-    share: what the run keeps of its records. left_out: how many records it does not keep.
+    share: what the run keeps of its records. left_out: how many records it does not keep. stays: its records, or those
+    of the edge that it is a view of, are in files of the engine's workspace.
     """
 
     run_id: int
@@ -218,6 +219,7 @@ class Edge:
     kept_from: int = 1
     share: Share = ALL
     left_out: int = 0
+    stays: bool = False
 
     @property
     def name(self) -> str:

@@ -14,6 +14,7 @@ Recording
     conditions         conditions of live runs to warn of, and the warnings
     retention          how much of a live run is kept; older records are removed
     preparation        computes slow answers about large runs in the background: lifetimes with each epoch, others later
+    staying            changelogs that stay in an engine's workspace
     lifetimes          the events between which each row is in its table
     cache              answers that do not change, in memory or in the file
 
@@ -102,6 +103,7 @@ from storage.recording.lifetimes import Lifetimes
 from storage.recording.preparation import Preparation
 from storage.recording.recorder import Recording
 from storage.recording.retention import Retention
+from storage.recording.staying import StayingChangelogs
 
 T = TypeVar("T")
 ENVIRONMENT: Final = "CHANGELOG_STUDIO_STORE"
@@ -155,6 +157,7 @@ class Store:
         self.current_watermarks = CurrentWatermarks(database, self.runs)
         self.lifetimes = Lifetimes(database)
         self.retention = Retention(database, self.runs, self.lifetimes)
+        self.staying = StayingChangelogs(database, self.runs)
         self._recordings: WeakSet[Recording] = WeakSet()
         self._followings: WeakSet[Following[Any]] = WeakSet()
         self.preparation = Preparation(database, self._prepare)

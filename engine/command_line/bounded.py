@@ -19,8 +19,9 @@ from engine.model.schema import Schema
 from engine.planner import Plan
 from engine.running import Collected
 from engine.spark.engines import Engine, engine_called
-from engine.spark.run_files import temporary_files
+from engine.spark.run_files import RunFiles, temporary_files
 from engine.spark.session import get_spark
+from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,8 +37,12 @@ def print_run(
     edges: Sequence[tuple[str, str]],
     kept: Recorder | None,
     complain: Complain,
+    stays: Callable[[Engine, RunFiles], Workspace | None],
 ) -> int:
-    """Run the pipeline and print the changelogs of some edges, each below its name if there are several."""
+    """Run the pipeline and print the changelogs of some edges, each below its name if there are several.
+
+    stays: the folder of the workspace where the changelogs stay, if they do.
+    """
     from engine.runtime import run
     from engine.runtime.lines import lines
 
@@ -47,7 +52,17 @@ def print_run(
         output = Collected(files, kept)
         cancel = Cancel()
         with cancelling(cancel):
-            run(planned, spark=spark, recorder=output, folder=folder, files=files, epochs=args.epochs, cancel=cancel)
+            stays_in = stays(engine, files)
+            run(
+                planned,
+                spark=spark,
+                recorder=output,
+                folder=folder,
+                files=files,
+                epochs=args.epochs,
+                cancel=cancel,
+                stays_in=stays_in,
+            )
         for at, (node, port) in enumerate(edges):
             name = "" if len(edges) == 1 else node
             if name and args.format == "table":

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from engine.contract.explanation import PlanExplanation
+from engine.model.changelog import RowKind
 from engine.model.schema import Schema
 from engine.model.timeline import MAX_WATERMARK, Idle, Timeline
 
@@ -56,7 +57,8 @@ class EdgeInfo:
     "operator" or "sink". upsert_key: the columns that identify a row of the table that the changelog
     describes, or () if only the whole row does. mode: the changelog mode, `[I,UB,UA]`. watermark_delay_ms:
     for a source, its watermark delay, else None. view: set if its records are those of another edge. share: what is
-    kept of its records; that of a view is the one of the other edge, in its own columns.
+    kept of its records; that of a view is the one of the other edge, in its own columns. stays: its records stay in the
+    engine's workspace; so do those of a view of it.
     """
 
     node: str
@@ -69,6 +71,7 @@ class EdgeInfo:
     watermark_delay_ms: int | None = None
     view: EdgeView | None = None
     share: Share = ALL
+    stays: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,22 @@ class EdgeFile:
     high: int = (1 << 63) - 1
     unit: int = 0
     is_rising: bool = False
+
+
+@dataclass(frozen=True)
+class StayingFile:
+    """A Parquet file of an edge's records that stays where it is as long as the run is kept.
+
+    Its records are in order, and follow those of the file before it: `changelog_schema`, after PLACE, a record's index
+    in the whole changelog, from first on. Their events are low to high. size: in bytes. counts: of its records.
+    """
+
+    path: str
+    size: int
+    first: int
+    low: int
+    high: int
+    counts: Mapping[RowKind, int]
 
 
 @dataclass(frozen=True)
@@ -169,7 +188,8 @@ class EpochOutput:
     rejected, key_times (by node), expired: files or folders of these schemas; they may be missing. held: what the state
     of each node with state holds. decision, checkpoint: of a live run, the decisions for the epoch, and the data to
     continue after it (`engine.contract.live`). turns: of sources that become idle or active again; becoming idle is a
-    separate event. now: the steps of the recorded clock, if it is not event time.
+    separate event. now: the steps of the recorded clock, if it is not event time. staying: by (node, port), the files
+    of edges whose records stay in the workspace, in order; their other files need not be fetched.
     """
 
     epoch: int
@@ -188,6 +208,7 @@ class EpochOutput:
     checkpoint: str = ""
     turns: tuple[Turn, ...] = ()
     now: Timeline | None = None
+    staying: Mapping[tuple[str, str], tuple[StayingFile, ...]] = field(default_factory=dict)
 
 
 @dataclass

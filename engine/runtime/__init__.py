@@ -33,7 +33,7 @@ from engine.contract.cancel import Cancel
 from engine.contract.live import Live
 from engine.contract.operator import OUT
 from engine.contract.recorder import (
-    EdgeFile,
+    ALL,
     EdgeInfo,
     EdgeView,
     EpochOutput,
@@ -53,7 +53,9 @@ from engine.runtime.arrivals.intake import given_of, take_in
 from engine.runtime.arrivals.live import LiveEvents
 from engine.runtime.arrivals.units import BYTES, Unit
 from engine.runtime.disk import ends_before_full, no_room
+from engine.runtime.edges.records import EdgeRecords
 from engine.runtime.edges.shares import shares_of
+from engine.runtime.edges.staying import Staying
 from engine.runtime.edges.views import views_of
 from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
@@ -64,6 +66,7 @@ from engine.spark.cancelling import cancellable
 from engine.spark.failures import failing_node, failure_sentence
 from engine.spark.run_files import RunFiles, brought
 from engine.spark.session import loss_of
+from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,6 +101,7 @@ def run(
     intake: Intake | None = None,
     when_lost: Callable[[StudioError], StudioError | None] = lambda lost: lost,
     frees: bool = False,
+    stays_in: Workspace | None = None,
 ) -> None:
     """Run a plan to the end of its sources and hand every epoch to the recorder.
 
@@ -107,7 +111,7 @@ def run(
     the workspace is then a new folder inside the run's own one. intake: shared with other runs of the same sources.
     when_lost: the error with which a run ends whose engine ended; None if its caller runs it again, on another one, and
     the recorder is told of no end. frees: whether the files of a bounded run are deleted with each epoch that was
-    committed, as the recorder does not need them any more.
+    committed, as the recorder does not need them any more. stays_in: where the changelogs of a bounded run stay.
     Raises SourceError, RunFailed (with the node), RunCancelled, after the recorder has been told.
     """
     progress = progress or Progress()
@@ -122,7 +126,11 @@ def run(
                 is_over = _run_live(plan, spark, recorder, folder, watched, live, partitions, progress, cancel)
             else:
                 intake = intake or Intake(plan)
-                _run(plan, spark, recorder, folder, watched, epochs, partitions, progress, cancel, intake, frees=frees)
+                _run(
+                    *(plan, spark, recorder, folder, watched, epochs, partitions, progress, cancel, intake),
+                    frees=frees,
+                    stays_in=stays_in,
+                )
                 is_over = True
         if is_over:
             recorder.finish()
@@ -161,17 +169,23 @@ def _run(
     intake: Intake,
     *,
     frees: bool,
+    stays_in: Workspace | None,
 ) -> None:
     views = views_of(plan)
-    recorder.begin(described(plan, epochs or 1, views))
+    run_plan = described(plan, epochs or 1, views, stay=stays_in is not None)
+    recorder.begin(run_plan)
     if intake.ingested is None:
         intake.ingested = _taken_in(intake.plan, spark, folder, watched, epochs, progress)
     ingested = intake.ingested
     _check_cancelled(cancel)
     progress.epochs = ingested.epochs
     runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched)
+    staying = None
+    if stays_in is not None:
+        edges = frozenset((edge.node, edge.port) for edge in run_plan.edges if edge.stays and edge.view is None)
+        staying = Staying(spark, runner.workspace, stays_in, edges)
     for events in ingested:
-        output = _run_epoch(runner, events, recorder, progress, cancel)
+        output = _run_epoch(runner, events, recorder, progress, cancel, staying)
         _check_cancelled(cancel)
         progress.phase = "keeping the changelogs"
         recorder.commit(brought(watched.files, output))
@@ -254,13 +268,18 @@ def _cores(spark: SparkSession) -> int:
 
 
 def _run_epoch(
-    runner: EpochRunner, events: EpochEvents, recorder: Recorder, progress: Progress, cancel: Cancel
+    runner: EpochRunner,
+    events: EpochEvents,
+    recorder: Recorder,
+    progress: Progress,
+    cancel: Cancel,
+    staying: Staying | None = None,
 ) -> EpochOutput:
-    """Run every node in one epoch. An edge is handed over as soon as it is complete."""
+    """Run every node in one epoch. An edge is handed over as soon as it is complete, unless it stays."""
     files, epoch = runner.files, events.number
     progress.epoch = epoch
     outputs: dict[str, NodeOutput] = {}
-    edges: dict[tuple[str, str], tuple[EdgeFile, ...]] = {}
+    edges: dict[tuple[str, str], EdgeRecords] = {}
     for node in runner.plan.nodes:
         _check_cancelled(cancel)
         progress.phase = f"running {node.id}"
@@ -272,14 +291,17 @@ def _run_epoch(
         at.records_out = (at.records_out or 0) + outputs[node.id].records.rows
         for port, records in ((OUT, outputs[node.id].records), *outputs[node.id].second.items()):
             if (node.id, port) not in runner.views:
-                edges[node.id, port] = records.files
-                if files.are_here:
+                edges[node.id, port] = records
+                if files.are_here and (staying is None or (node.id, port) not in staying.edges):
                     recorder.take(epoch, node.id, port, records.files)
         at.state = "done" if events.is_last else "waiting"
     runner.end_epoch(events)
+    if staying is not None:
+        _check_cancelled(cancel)
+        progress.phase = "writing the changelogs into the workspace"
     return EpochOutput(
         epoch=epoch,
-        edges=edges,
+        edges={edge: records.files for edge, records in edges.items()},
         clocks=events.clock_files(),
         watermarks=events.watermark_files(files),
         late=tuple(file for output in outputs.values() for file in output.late),
@@ -292,11 +314,14 @@ def _run_epoch(
         is_last=events.is_last,
         turns=events.turns,
         now=events.now,
+        staying={} if staying is None else staying.write(epoch, edges),
     )
 
 
-def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]) -> RunPlan:
+def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView], *, stay: bool = False) -> RunPlan:
     """The description of a run for a recorder, before the first epoch. views: of `engine.runtime.edges.views`.
+
+    stay: changelogs of which all records are kept stay in the workspace.
 
     Raises PipelineError if it is to keep an output that does not exist.
     """
@@ -317,11 +342,14 @@ def described(plan: Plan, epochs: int, views: Mapping[tuple[str, str], EdgeView]
                 else None,
                 view=views.get((node.id, OUT)),
                 share=shares[node.id, OUT],
+                stays=stay and shares[node.id, OUT] == ALL,
             )
         )
         edges += [
             EdgeInfo(
-                node.id, port, source.operator, node.role, derived.schema, str(APPEND), share=shares[node.id, port]
+                *(node.id, port, source.operator, node.role, derived.schema, str(APPEND)),
+                share=shares[node.id, port],
+                stays=stay and shares[node.id, port] == ALL,
             )
             for port, derived in node.second.items()
         ]

@@ -32,7 +32,8 @@ class Engine:
     name: for users; an engine without one is named by its address. address: local[n], spark://host:port, or
     sc://host:port. workspace: a folder or URI that the engine's workers can write, "" if they see the files of
     this machine. token, use_ssl: for an `sc://` server; options: other parts of its URL, for each request, such as
-    `x-databricks-cluster-id=0123`.
+    `x-databricks-cluster-id=0123`. changelogs_stay: those of bounded runs stay in the workspace, which this machine
+    then reads, too.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Engine:
     token: str = field(default="", repr=False)
     use_ssl: bool = False
     options: str = ""
+    changelogs_stay: bool = False
 
     @property
     def is_ours(self) -> bool:

@@ -355,7 +355,7 @@ def temporary_files(engine: Engine, spark: SparkSession) -> Iterator[RunFiles]:
 
 
 def brought(files: RunFiles, output: EpochOutput) -> EpochOutput:
-    """An epoch's output with its files on this machine."""
+    """An epoch's output with its files on this machine, without those of edges that stay in the workspace."""
     here = files.bring(dict.fromkeys(_paths(output)))
     return _placed(output, lambda path: str(here[path]))
 
@@ -366,7 +366,7 @@ def there(files: RunFiles, output: EpochOutput) -> EpochOutput:
 
 
 def _paths(output: EpochOutput) -> Iterator[str]:
-    for edge in output.edges.values():
+    for edge in (own for place, own in output.edges.items() if place not in output.staying):
         yield from (file.path for file in edge)
     yield from (clock.path for clock in output.clocks)
     for own in (
@@ -386,7 +386,10 @@ def _placed(output: EpochOutput, place: Callable[[str], str]) -> EpochOutput:
 
     return replace(
         output,
-        edges={edge: tuple(replace(file, path=place(file.path)) for file in own) for edge, own in output.edges.items()},
+        edges={
+            edge: own if edge in output.staying else tuple(replace(file, path=place(file.path)) for file in own)
+            for edge, own in output.edges.items()
+        },
         clocks=tuple(replace(clock, path=place(clock.path)) for clock in output.clocks),
         watermarks=placed(output.watermarks),
         late=placed(output.late),

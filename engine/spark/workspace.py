@@ -24,13 +24,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from engine.contract.frames import KIND, STEP
+from engine.contract.frames import KIND, PLACE, SEQ, STEP
 from engine.reading.files.buckets import is_bucket, told
 from engine.reading.files.storage import file_system, is_uri, open_file
 from engine.scratch import make_folder
 
 # Two of DuckDB's row groups. With other sizes it leaves small ones, which it writes again at its next checkpoint.
 _ROW_GROUP: Final = 2 * 122_880
+# Of files that stay: a page of a changelog is read from one of these.
+_PAGE_GROUP: Final = 61_440
 # Kinds repeat, and so do paths below an event: dictionaries shrink them. For numbers and keys they only cost time.
 _REPEATED: Final = [KIND, STEP]
 # Differences of whole numbers and times are half as large as the numbers after LZ4, and faster to write and to read.
@@ -206,13 +208,16 @@ class PartFile:
     """A file that a task writes in batches. It is created with its first rows; without rows there is no file.
 
     is_mapped: in the format for `Workspace.mapped` instead of Parquet: as large as in memory, without decoding.
+    stays: it is read by position, again and again.
     """
 
-    def __init__(self, path: str, schema: pa.Schema, *, is_mapped: bool = False) -> None:
+    def __init__(self, path: str, schema: pa.Schema, *, is_mapped: bool = False, stays: bool = False) -> None:
         self.path = path
         self.rows = 0
         self._schema = schema
         self._is_mapped = is_mapped
+        self._stays = stays
+        self._group = _PAGE_GROUP if stays else _ROW_GROUP
         self._stream: IO[bytes] | None = None
         self._file: pq.ParquetWriter | pa.ipc.RecordBatchFileWriter | None = None
         self._waiting: list[pa.RecordBatch] = []
@@ -225,8 +230,8 @@ class PartFile:
         self.rows += batch.num_rows
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
-        if self._waiting_rows >= _ROW_GROUP:
-            self._flush(self._waiting_rows - self._waiting_rows % _ROW_GROUP)
+        if self._waiting_rows >= self._group:
+            self._flush(self._waiting_rows - self._waiting_rows % self._group)
 
     def write_all(self, batches: Iterable[pa.RecordBatch]) -> None:
         """Add the rows of several batches."""
@@ -247,7 +252,7 @@ class PartFile:
             self._file = self._opened()
         waiting = pa.Table.from_batches(self._waiting, self._schema)
         table = waiting.slice(0, rows)
-        self._file.write_table(table.combine_chunks() if self._is_mapped else table, _ROW_GROUP)
+        self._file.write_table(table.combine_chunks() if self._is_mapped else table, self._group)
         self._waiting = waiting.slice(rows).to_batches()
         self._waiting_rows -= rows
 
@@ -255,7 +260,6 @@ class PartFile:
         self._stream = writing(self.path)
         if self._is_mapped:
             return pa.ipc.new_file(self._stream, self._schema)
-        # Nothing looks for a part of a file by its values: it has no statistics.
         return pq.ParquetWriter(
             self._stream,
             self._schema,
@@ -267,5 +271,6 @@ class PartFile:
                 if "." not in field.name and any(is_(field.type) for is_ in _BY_DIFFERENCE)
             },
             compression="lz4",
-            write_statistics=False,
+            # Nothing looks for a part of other files by its values.
+            write_statistics=[PLACE, SEQ] if self._stays else False,
         )

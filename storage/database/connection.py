@@ -20,8 +20,11 @@ from weakref import WeakSet, WeakValueDictionary
 
 import duckdb
 
+from engine.reading.files.known_files import KnownFiles
+from engine.reading.files.storage import is_uri
 from storage.database.sql import identifier
 from storage.errors import (
+    StayingRecordsAway,
     StoreDamaged,
     StoreError,
     StoreLocked,
@@ -67,6 +70,9 @@ _PATIENCE_S: Final = 5.0
 _AGAIN_S: Final = 0.01
 # DuckDB's words for a text that has half of a character.
 _HALF: Final = "cannot encode str as UTF-8"
+# DuckDB tells of an error in Python with its traceback.
+_AWAY: Final = re.compile(r"^(?:[\w.]+\.)?(?:UnknownFile|BucketError|BucketAway): (.*)$", re.MULTILINE)
+_MISSING: Final = re.compile(r'No files found that match the pattern "([^"]*)"|Cannot (?:open|access) file "([^"]*)"')
 _DISK_FULL: Final = ("no space left", "disk full", "file too large", "disk quota", "not enough space")
 
 
@@ -86,6 +92,7 @@ class Database:
         self._followed: set[int] = set()
         self._beside = 0
         self._roomy = 0
+        self._served: KnownFiles | None = None
         self._connection: Cursor | None = self._connect()
 
     def _connect(self) -> Cursor:
@@ -106,6 +113,8 @@ class Database:
             shutil.rmtree(f"{self.path}.tmp", ignore_errors=True)
             for setting in SETTINGS:
                 connection.execute(setting)
+            if self._served is not None:
+                connection.register_filesystem(self._served)
             if self.is_new:
                 self.path.chmod(_OWN_FILE)
         except (duckdb.Error, OSError) as error:
@@ -136,6 +145,16 @@ class Database:
                     cursor.execute(setting)
             self._cursors.add(cursor)
             return cursor
+
+    def serve(self, files: Mapping[str, int]) -> None:
+        """Let queries read these objects of buckets, which do not change. files: their sizes by URI."""
+        with self._lock:
+            if self._served is None and any(map(is_uri, files)):
+                self._served = KnownFiles({})
+                if self._connection is not None:
+                    self._connection.register_filesystem(self._served)
+            if self._served is not None:
+                self._served.sizes.update(files)
 
     def interrupt(self, thread: int | None) -> None:
         """Interrupt the query of this thread, which gets an error."""
@@ -233,9 +252,11 @@ class Database:
                 self._connection.execute(f"SET GLOBAL memory_limit = '{_mib(limit)}'")
 
     def _told(self, error: duckdb.Error) -> StoreError | None:
-        """What an error says of the file or of a text, whether it was read or written; None if nothing of them."""
+        """What an error says of the file, of those in a workspace or of a text, read or written; None if nothing."""
         if _DAMAGED.search(str(error)):
             return StoreDamaged(self.path, first_sentence(str(error)))
+        if (reason := failure_in(str(error))) is not None:
+            return StayingRecordsAway(reason)
         return TextRefused() if _HALF in str(error) else None
 
     @contextmanager
@@ -350,6 +371,16 @@ def _most_memory_mib() -> int:
 
 def _mib(size: int) -> str:
     return f"{size}MiB"
+
+
+def failure_in(text: str) -> str | None:
+    """What DuckDB's message says of records in a workspace that cannot be read; None if nothing."""
+    if (away := _AWAY.search(text)) is not None:
+        return away[1]
+    missing = _MISSING.search(text)
+    # Where there is no such file, DuckDB looks for a folder.
+    place = (missing[1] or missing[2]).removesuffix("/**/*.parquet") if missing else ""
+    return f"There is no file {place} on this machine." if place else None
 
 
 def first_sentence(text: str) -> str:

@@ -26,10 +26,10 @@ _TIMES: Final = {
 def records_of(edge: Edge) -> str:
     """The relation with an edge's records: rowid (the place in the changelog), seq, step, kind, the columns.
 
-    Filters on rowid and seq are pushed down to the table, also for a view.
+    Filters on rowid and seq are pushed down to the table, or to the files, also for a view.
     """
     if edge.view is None:
-        return edge.tables.named(edge.table)
+        return _stored_as(edge, edge.table)
     return f"({view_query(edge, edge.view, 'rowid, seq')})"
 
 
@@ -57,7 +57,11 @@ def view_query(edge: Edge, view: StoredView, first: str) -> str:
     step = f"step || {blob(view.suffix)} AS step" if view.suffix else "step"
     pairs = zip(view.columns, edge.columns, strict=True)
     columns = "".join(f", {identifier(name)} AS {identifier(column.stored_as)}" for name, column in pairs)
-    return f"SELECT {first}, {step}, kind{columns} FROM {edge.tables.named(view.table)}"
+    return f"SELECT {first}, {step}, kind{columns} FROM {_stored_as(edge, view.table)}"
+
+
+def _stored_as(edge: Edge, table: str) -> str:
+    return edge.tables.staying(table) if edge.stays else edge.tables.named(table)
 
 
 def time_of(edge: Edge) -> str | None:

@@ -231,6 +231,21 @@ COMMENT ON COLUMN run_edges.share IS
 COMMENT ON COLUMN run_edges.left_out IS 'The records that are not kept because of its share.';
 """
 
+STAYING: Final = """
+ALTER TABLE run_edges ADD COLUMN stays BOOLEAN DEFAULT false;
+CREATE TABLE run_staying_files (
+    run_id BIGINT NOT NULL,
+    table_name VARCHAR NOT NULL,
+    path VARCHAR NOT NULL,
+    bytes BIGINT NOT NULL,
+    last_seq BIGINT NOT NULL
+);
+CREATE TABLE staying_folders (run_id BIGINT NOT NULL, folder VARCHAR NOT NULL);
+COMMENT ON COLUMN run_edges.stays IS 'Whether its records are in files of the engine''s workspace.';
+COMMENT ON TABLE run_staying_files IS 'The files of outputs whose records stay in the engine''s workspace, in order.';
+COMMENT ON TABLE staying_folders IS 'Folders of workspaces with such files, also of deleted runs until they are empty.';
+"""
+
 Step = str | Callable[[Cursor], None]
 """SQL, or a function where a step depends on what the store holds."""
 
@@ -250,6 +265,7 @@ MIGRATIONS: Final[tuple[tuple[int, str, Step], ...]] = (
     (13, "dropped or used", tell_dropped_from_used),
     (14, "open lifetimes", OPEN_LIFETIMES),
     (15, "shares", SHARES),
+    (16, "staying changelogs", STAYING),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

@@ -70,6 +70,10 @@ class RunTables:
         """A table of the run, such as that of an edge."""
         return identifier(self.schema, table)
 
+    def staying(self, table: str) -> str:
+        """The records of an edge that stay in the engine's workspace, with their rowid."""
+        return self.named(f"_records of {table}")
+
     def lifetimes(self, table: str) -> str:
         """The lifetime of each row of an updating edge's table, from one event to another: a view of the next two."""
         return self.named(f"_lifetimes of {table}")

@@ -175,13 +175,18 @@ def create_edge(edge: Edge) -> list[str]:
     key = f", upsert key ({', '.join(edge.upsert_key)})" if edge.upsert_key else ""
     kinds = ChangelogMode.read(edge.mode).signs
     about = f"Changelog of {edge.node} ({edge.operator}), mode {kinds}{key}, in position order (seq, step)."
-    if edge.view is None:
+    if edge.view is not None:
+        about += f" A view: its records are those of {edge.view.table}."
+        what, statements = "VIEW", [f"CREATE OR REPLACE VIEW {name} AS {view_query(edge, edge.view, 'seq')}"]
+    elif edge.stays:
+        about += " Its records are in files of the engine's workspace."
+        chosen = "".join(f", {identifier(column.stored_as)}" for column in edge.columns)
+        relation = edge.tables.staying(edge.table)
+        what, statements = "VIEW", [f"CREATE VIEW {name} AS SELECT seq, step, kind{chosen} FROM {relation}"]
+    else:
         columns = "".join(f", {identifier(column.stored_as)} {column.duckdb_type}" for column in edge.columns)
         position = f"seq BIGINT NOT NULL, step BLOB NOT NULL, kind {KIND} NOT NULL"
         what, statements = "TABLE", [f"CREATE TABLE IF NOT EXISTS {name} ({position}{columns})"]
-    else:
-        about += f" A view: its records are those of {edge.view.table}."
-        what, statements = "VIEW", [f"CREATE OR REPLACE VIEW {name} AS {view_query(edge, edge.view, 'seq')}"]
     statements += [
         f"COMMENT ON {what} {name} IS {literal(about)}",
         f"COMMENT ON COLUMN {name}.seq IS 'Ordinal of the source event that caused the record, from 1.'",

@@ -16,7 +16,7 @@ from storage.model import Edge, EdgeColumn, StoredView
 # every question about a run begins with its edges.
 _EDGES: Final = """
 SELECT place, run_id, node, port, operator, role, mode, table_name, columns, upsert_key, watermark_delay_ms,
-    inserts, updates_before, updates_after, deletes, shows, share, left_out, NULL::BIGINT AS kept_from
+    inserts, updates_before, updates_after, deletes, shows, share, left_out, stays, NULL::BIGINT AS kept_from
 FROM run_edges WHERE run_id = $run
 UNION ALL BY NAME SELECT table_name, kept_from FROM run_edge_retention WHERE run_id = $run
 UNION ALL BY NAME SELECT kept_from FROM run_retention WHERE run_id = $run
@@ -41,6 +41,7 @@ def insert_edge(cursor: Cursor, place: int, edge: Edge) -> None:
         "upsert_key": json.dumps(list(edge.upsert_key), ensure_ascii=False),
         "watermark_delay_ms": edge.watermark_delay_ms,
         "shows": shows,
+        "stays": edge.stays,
         "share": None if edge.share == ALL else json.dumps(asdict(edge.share), ensure_ascii=False),
     }
     values = ", ".join(f"${name}" for name in row)
@@ -67,9 +68,10 @@ def _edge(row: Row, kept_from: Mapping[str | None, int]) -> Edge:
     key = tuple(json.loads(row[8]))
     view = _view(row[14])
     first = max(1, kept_from.get(None, 1), kept_from.get(view.table if view else table, 1))
-    share, left_out = _share(row[15]), int(row[16] or 0)
+    share, left_out, stays = _share(row[15]), int(row[16] or 0), bool(row[17])
     return Edge(
-        run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, view, first, share, left_out
+        *(run_id, node, port, operator, role, mode, table, columns, key, row[9], counts, view, first, share, left_out),
+        stays=stays,
     )
 
 

@@ -38,6 +38,7 @@ _TABLES: Final = (
     "run_edge_retention",
     "run_conditions",
     "run_warnings",
+    "run_staying_files",
 )
 _ENTRY: Final = (
     "name, status, pipeline_id, pipeline_version, engine, document, explanation, started_at, finished_at, error, "

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -50,8 +50,8 @@ OnWait = Callable[[float], None]
 class Request:
     """The task of the process. before: statements that open the store. csv: the file to write; if empty, rows are sent.
 
-    formula: the pattern of cells of that file that get an apostrophe. number: the pattern of cells that are exempt.
-    largest_file: in bytes.
+    staying: files in workspaces that it may read, with their sizes. formula: the pattern of cells of the CSV file that
+    get an apostrophe. number: the pattern of cells that are exempt. largest_file: in bytes.
     """
 
     path: str
@@ -59,6 +59,7 @@ class Request:
     sql: str
     time_limit_s: float
     memory_limit_mib: int
+    staying: Mapping[str, int]
     csv: str = ""
     formula: str = ""
     number: str = ""

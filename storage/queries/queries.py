@@ -6,6 +6,7 @@ process is ended at its limits, or if the query is cancelled.
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Any, Final
 import duckdb
 
 from engine.model.whole_texts import half_at
-from storage.database.connection import SETTINGS, Cursor, Database, first_sentence
+from storage.database.connection import SETTINGS, Cursor, Database, failure_in, first_sentence
+from storage.database.run_tables import SCHEMA_PREFIX
 from storage.database.sql import identifier, literal
 from storage.errors import QueryFailed, QueryRefused, QueryStopped
 from storage.queries.error_line import line_of
@@ -26,6 +28,7 @@ TIME_LIMIT_S: Final = 10.0
 MEMORY_LIMIT_MIB: Final = 1024
 ROW_LIMIT: Final = 1000
 CSV_ROW_LIMIT: Final = 1_000_000
+_RUN: Final = re.compile(rf"\b{SCHEMA_PREFIX}(\d{{1,18}})\b")
 _OUT_OF_MEMORY: Final = ("OutOfMemoryException", "MemoryError")
 
 
@@ -68,7 +71,8 @@ class Queries:
         started = time.perf_counter()
         query, before = self._checked(text, schema)
         wanted = f"SELECT * FROM ({query}) LIMIT {int(rows) + 1}"
-        request = Request(str(self._database.path), before, wanted, time_limit_s, memory_limit_mib)
+        staying = self._staying(text, schema)
+        request = Request(str(self._database.path), before, wanted, time_limit_s, memory_limit_mib, staying)
         described, fetched = self._answer(request, text, on_wait)
         names = tuple(name for name, _ in described)
         types = tuple(type_ for _, type_ in described)
@@ -90,6 +94,7 @@ class Queries:
         wanted = f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ({query}) LIMIT {int(rows)}"
         request = Request(
             *(str(self._database.path), before, wanted, TIME_LIMIT_S, MEMORY_LIMIT_MIB),
+            staying=self._staying(text, schema),
             csv=str(path.resolve()),
             formula=FORMULA if for_spreadsheets else "",
             number=NUMBER,
@@ -112,10 +117,18 @@ class Queries:
                     reason = f"it needed more than {request.memory_limit_mib:,} MiB of memory"
                     raise QueryStopped(reason)
                 case (_, _, message):
+                    if (away := failure_in(message)) is not None:
+                        raise QueryFailed(away)
                     raise QueryFailed(first_sentence(message), line_of(message, request.sql, text))
                 case _:
                     message = "there was no answer."
                     raise QueryFailed(message)
+
+    def _staying(self, text: str, schema: str) -> dict[str, int]:
+        """The files in workspaces with records of the runs that a query reads."""
+        runs = {int(run) for run in _RUN.findall(f"{schema} {text}")}
+        sql = "SELECT path, bytes FROM run_staying_files WHERE run_id IN (SELECT unnest($runs))"
+        return dict(self._database.rows(sql, {"runs": list(runs)}))
 
     def _checked(self, text: str, schema: str) -> tuple[str, tuple[str, ...]]:
         """The checked query in DuckDB's form, and the statements to run before it."""

@@ -1,7 +1,7 @@
 """The process that answers one query over a store that another process owns. `storage.queries.process` starts it.
 
-It reads a JSON object from standard input and writes a pickled tuple to standard output. It imports nothing of the
-studio, so that it starts quickly. It ends with the process that started it, and at its time limit.
+It reads a JSON object from standard input and writes a pickled tuple to standard output. It imports next to
+nothing of the studio, so that it starts quickly. It ends with the process that started it, and at its time limit.
 
 DuckDB lets only one process own a file. This process reads the file through a file system of our own, which takes no
 lock: at any moment, the files of the owner form a complete database, as after a crash. Only a checkpoint of the owner
@@ -18,6 +18,7 @@ import resource
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import duckdb
@@ -100,6 +101,14 @@ def _connected(request: dict[str, Any]) -> duckdb.DuckDBPyConnection:
         },
     )
     connection.register_filesystem(_Held(request["path"]))
+    if request["staying"]:
+        connection.execute("SET allowed_paths = $paths", {"paths": list(request["staying"])})
+    if any("://" in path for path in request["staying"]):
+        # Only for records in a bucket, whose clients take a while to load.
+        sys.path.insert(0, str(Path(__file__).parents[2]))
+        from engine.reading.files.known_files import KnownFiles
+
+        connection.register_filesystem(KnownFiles(request["staying"]))
     for statement in request["before"]:
         connection.execute(statement)
     return connection

@@ -15,7 +15,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from engine.contract.frames import KIND as FILE_KIND
 from engine.contract.frames import PLACE, SEQ, STEP
-from engine.contract.recorder import ClockFile, EdgeFile
+from engine.contract.recorder import ClockFile, EdgeFile, StayingFile
 from engine.model.changelog import RowKind
 from storage.database.connection import Cursor
 from storage.database.sql import blob, identifier, literal
@@ -55,6 +55,34 @@ def load(cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> Loaded:
     in_order = sorted(files, key=lambda file: file.low)
     is_sorted = all(file.is_rising for file in files) and all(a.high < b.low for a, b in pairwise(in_order))
     return _load_placed(cursor, edge, [file.path for file in in_order], is_sorted=is_sorted) if files else Loaded()
+
+
+def stay(cursor: Cursor, edge: Edge, files: Sequence[StayingFile]) -> Loaded:
+    """Count the files of an epoch among those of an edge whose records stay in the workspace."""
+    names = "run_id, table_name, path, bytes, last_seq"
+    for file in files:
+        values = [edge.run_id, edge.table, file.path, file.size, file.high]
+        cursor.execute(f"INSERT INTO run_staying_files ({names}) VALUES (?, ?, ?, ?, ?)", values)
+    if not files:
+        return Loaded()
+    known = "SELECT path FROM run_staying_files WHERE run_id = ? AND table_name = ? ORDER BY rowid"
+    cursor.execute(staying_view(edge, [str(path) for (path,) in cursor.execute(known, values[:2]).fetchall()]))
+    return Loaded({kind: sum(file.counts[kind] for file in files) for kind in RowKind})
+
+
+def staying_view(edge: Edge, paths: Sequence[str]) -> str:
+    """The statement that shows the records of files as those of an edge; without any, it has no records."""
+    names = [identifier(column.stored_as) for column in edge.columns]
+    if paths:
+        values = "".join(f", {_stored(column)} AS {name}" for column, name in zip(edge.columns, names, strict=True))
+        position = f"{PLACE} AS rowid, {SEQ} AS seq, {STEP} AS step, {_kind(FILE_KIND)} AS kind"
+        rows = f"SELECT {position}{values} FROM read_parquet([{', '.join(map(literal, paths))}], {PARQUET})"
+    else:
+        pairs = zip(edge.columns, names, strict=True)
+        values = "".join(f", NULL::{column.duckdb_type} AS {name}" for column, name in pairs)
+        position = f"NULL::BIGINT AS rowid, NULL::BIGINT AS seq, NULL::BLOB AS step, NULL::{KIND} AS kind"
+        rows = f"SELECT {position}{values} WHERE false"
+    return f"CREATE OR REPLACE VIEW {edge.tables.staying(edge.table)} AS {rows}"
 
 
 File = TypeVar("File", EdgeFile, ClockFile)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan
+from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan, StayingFile
 from engine.model.changelog import RowKind
 from engine.model.options import ZONE
 from engine.model.zones import is_utc
@@ -26,7 +26,7 @@ from storage.library.edge_rows import insert_edge, read_edges
 from storage.library.runs import Runs
 from storage.model import Edge, StoredView
 from storage.recording import held_state, lifetimes
-from storage.recording.edge_files import Loaded, load
+from storage.recording.edge_files import Loaded, load, stay, staying_view
 from storage.recording.event_rows import append_events, parquet_files
 from storage.recording.open_epoch import OpenEpoch
 
@@ -84,6 +84,8 @@ class Recording:
                 cursor.execute(statement)
             for place, edge in enumerate(edges):
                 # A run that an older version started gets the macros of this version.
+                if edge.stays and edge.view is None:
+                    cursor.execute(staying_view(edge, ()))
                 for statement in ([] if resumed else create_edge(edge)) + lifetimes.create(edge):
                     cursor.execute(statement)
                 if not resumed:
@@ -119,7 +121,10 @@ class Recording:
         loading, self._open = self._loading(output.epoch), None
         try:
             for place, files in output.edges.items():
-                loading.load(place, files)
+                if place in output.staying:
+                    loading.stay(place, output.staying[place])
+                else:
+                    loading.load(place, files)
             loading.transaction.do(lambda cursor: self._complete(cursor, output, loading))
         except BaseException:
             loading.transaction.abandon()
@@ -264,6 +269,7 @@ class _Loading:
 
     def __init__(self, database: Database, epoch: int, edges: Sequence[Edge]) -> None:
         self.edges = edges
+        self._database = database
         self.transaction = OpenEpoch(database, epoch)
         self._by_place = {(edge.node, edge.port): edge for edge in edges if edge.view is None}
         self._taken: set[Output] = set()
@@ -276,9 +282,22 @@ class _Loading:
             self._taken.add(place)
             self.transaction.do(lambda cursor: self._load(cursor, edge, files))
 
+    def stay(self, place: Output, files: Sequence[StayingFile]) -> None:
+        """Count an edge's files, which stay where they are."""
+        edge = self._by_place[place]
+        self._database.serve({file.path: file.size for file in files})
+        self.transaction.do(lambda cursor: self._stay(cursor, edge, files))
+
     def loaded(self, edge: Edge) -> Loaded:
         """The epoch's records of an edge. A view has those of its table."""
         return self._loaded.get(edge.view.table if edge.view else edge.table, Loaded())
+
+    def _stay(self, cursor: Cursor, edge: Edge, files: Sequence[StayingFile]) -> None:
+        last = "SELECT max(last_seq) FROM run_staying_files WHERE run_id = ? AND table_name = ?"
+        stored = cursor.execute(last, [edge.run_id, edge.table]).fetchone()
+        if stored is not None and stored[0] is not None and files and files[0].low <= stored[0]:
+            raise self._refused(edge, files[0].low, stored[0])
+        self._loaded[edge.table] = stay(cursor, edge, files)
 
     def _load(self, cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> None:
         loaded = self._loaded[edge.table] = load(cursor, edge, files)
@@ -290,11 +309,14 @@ class _Loading:
             f"SELECT seq, step FROM {table} WHERE rowid >= ? ORDER BY rowid LIMIT 1", [edge.total]
         ).fetchone()
         if last is not None and first is not None and first <= last:
-            reason = (
-                f"{edge.node} starts at event {first[0]}, but event {last[0]} is already stored. "
-                "Epochs must be committed in order and hold different events."
-            )
-            raise EpochRefused(edge.run_id, self.transaction.epoch, reason)
+            raise self._refused(edge, first[0], last[0])
+
+    def _refused(self, edge: Edge, first: int, last: int) -> EpochRefused:
+        reason = (
+            f"{edge.node} starts at event {first}, but event {last} is already stored. "
+            "Epochs must be committed in order and hold different events."
+        )
+        return EpochRefused(edge.run_id, self.transaction.epoch, reason)
 
 
 def _zone(plan: RunPlan) -> str | None:
@@ -319,6 +341,7 @@ def _edges(run_id: int, infos: Sequence[EdgeInfo], zone: str | None) -> list[Edg
             upsert_key=info.upsert_key,
             watermark_delay_ms=info.watermark_delay_ms,
             share=info.share,
+            stays=info.stays,
         )
         if info.view is not None:
             edge = replace(edge, view=_view(edge, info.view, edges[info.view.node, info.view.port]))
@@ -337,4 +360,4 @@ def _view(edge: Edge, view: EdgeView, base: Edge) -> StoredView:
 
 
 def _shape(edge: Edge) -> tuple[object, ...]:
-    return (edge.table, edge.port, edge.mode, edge.columns, edge.upsert_key, edge.view, edge.share)
+    return (edge.table, edge.port, edge.mode, edge.columns, edge.upsert_key, edge.view, edge.share, edge.stays)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -12,6 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.app_server import App, running_app
 from tests.browser.canvas_page import start_run
 from tests.browser.conftest import OpenPage, press, rows, wait_until_settled
+from tests.storage.staying_runs import files_in
 
 TEST_TIMEOUT_MS = 120_000
 pytestmark = pytest.mark.slow
@@ -124,3 +126,34 @@ def test_a_run_on_a_second_engine_says_so(open_page: OpenPage) -> None:
     expect(rows(page, "All runs").first).to_contain_text("one core")
     page.get_by_role("button", name="Run again").click()
     expect(page.get_by_test_id("stPopoverBody").get_by_role("combobox", name="Engine")).to_have_value("one core")
+
+
+def test_changelogs_of_a_run_stay_in_the_workspace_and_its_pages_read_them_there(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    page = open_page("engines")
+    press(page, "Add an engine")
+    field(page, "Name").fill("stays")
+    field(page, "Address").fill("local[2]")
+    field(page, "Workspace").fill(str(tmp_path / "workspace"))
+    page.get_by_text("Changelogs of bounded runs stay there").click()
+    press(page, "Save")
+    expect(page.get_by_text("changelogs stay there")).to_be_visible()
+    page.get_by_role("link", name="Pipelines").click()
+    wait_until_settled(page)
+    page.get_by_role("button", name="Open", exact=True).first.click()
+    choice = page.get_by_role("combobox", name="Engine")
+    expect(choice).to_be_visible()
+    wait_until_settled(page)
+    choice.click()
+    page.get_by_role("option", name="stays").click()
+    wait_until_settled(page)
+    start_run(page)
+    expect(page.get_by_text(re.compile(r"Run \d+ finished"))).to_be_visible(timeout=TEST_TIMEOUT_MS)
+    page.get_by_role("button", name="Open the run").click()
+    expect(page.get_by_text("The changelogs of this run stay in the workspace of its engine")).to_be_visible()
+    assert len(files_in(tmp_path / "workspace")) > 1
+    run = re.search(r"run=(\d+)", page.url)
+    assert run is not None
+    page = open_page(f"changelog?run={run[1]}")
+    expect(rows(page, "Changelog").first).to_be_visible()

@@ -211,9 +211,11 @@ def test_a_run_whose_process_is_gone_is_marked_and_can_be_taken_up_again(tmp_pat
 
 
 def without_shares(client: duckdb.DuckDBPyConnection) -> None:
-    """The table of edges as studios made it that kept all records."""
-    for column in ("share", "left_out"):
+    """The catalog as studios made it that kept all records, in the store."""
+    for column in ("share", "left_out", "stays"):
         client.execute(f"ALTER TABLE run_edges DROP COLUMN {column}")
+    for table in ("run_staying_files", "staying_folders"):
+        client.execute(f"DROP TABLE {table}")
 
 
 def _before_outcomes(client: duckdb.DuckDBPyConnection) -> None:

@@ -282,6 +282,7 @@ def test_what_is_read_while_the_file_is_written_anew_is_not_believed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = {"path": str(store.path), "before": [], "sql": "SELECT 1", "csv": "", "memory_limit_mib": 100}
+    request["staying"] = {}
     assert reader.answer(request) == ("rows", [("1", "INTEGER")], [(1,)])
     assert reader.headers_of(str(store.path)) != bytes(8192)
     states = iter([b"before", b"after"])

@@ -19,6 +19,10 @@ TAKEN = ("local[2]", "Cluster")
         (Typed("far", "sc://host/;token=a%2Fb;use_ssl=true"), Engine("far", "sc://host", "", "a/b", True)),
         (Typed("far", "sc://host:9/;token=a", token="b"), Engine("far", "sc://host:9", "", "b")),
         (Typed("far", "sc://host", "s3a://b/f", use_ssl=True), Engine("far", "sc://host", "s3a://b/f", "", True)),
+        (
+            Typed("stays", "local[1]", "/x", changelogs_stay=True),
+            Engine("stays", "local[1]", "/x", changelogs_stay=True),
+        ),
         # Our own engines need neither a token nor TLS.
         (Typed("one core", "local[1]", token="a", use_ssl=True), Engine("one core", "local[1]")),
     ],
@@ -41,6 +45,7 @@ def test_what_is_right_is_an_engine(typed: Typed, engine: Engine) -> None:
         (Typed("big", "https://user:pw@dbc.example.com/x"), "address", "Write `sc://dbc.example.com:443`, with TLS"),
         (Typed("big", "spark://host"), "address", "Add the port: `spark://host:7077`."),
         (Typed("big", "local[1]", "data"), "workspace", "Write an absolute path"),
+        (Typed("big", "local[1]", changelogs_stay=True), "workspace", "Name the folder or URI where the changelogs"),
     ],
 )
 def test_what_is_wrong_is_a_sentence_at_its_field(typed: Typed, field: str, sentence: str) -> None:

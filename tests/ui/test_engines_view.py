@@ -104,7 +104,10 @@ def test_a_pasted_address_is_taken_apart_and_the_token_is_never_shown_again(open
         "Workspace": "",
         "Token": TOKEN,
     }
-    assert app.checkbox[0].value
+    assert {box.label: box.value for box in app.checkbox} == {
+        "Changelogs of bounded runs stay there": False,
+        "Encrypt the connection (TLS)": True,
+    }
     app = button(app, "engine-save")
     assert engines()["far"] == Engine("far", "sc://host:9", "", TOKEN, True)
     app = button(app, "engine-edit|far")

@@ -13,11 +13,15 @@ from engine.examples import examples
 from engine.expressions.analyzer import TypeRules
 from engine.model.pipeline import Pipeline
 from engine.planner import check
+from engine.spark.engines import Engine, save_engine
+from engine.spark.workspace import Workspace
 from storage import Store
 from storage.model import RunStatus
+from tests.storage.staying_runs import files_in
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
 from ui.builder.picture import edge_facts
+from ui.runs.deleting import delete_run
 from ui.runs.manager import RunManager
 from ui.runs.overlay import overlay
 
@@ -61,6 +65,55 @@ def test_an_example_runs_and_its_changelog_is_on_the_pages(
         "count_counts",
         "frequencies",
     ]
+
+
+def test_changelogs_stay_in_the_workspace_until_the_run_is_deleted(
+    spark: SparkSession, store: Store, open_view: OpenView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    place = tmp_path / "workspace"
+    save_engine(Engine("loads", "local[2]", str(place)))
+    save_engine(Engine("stays", "local[2]", str(place), changelogs_stay=True))
+    # Its windows emit late records on a second output, and its sink is a view.
+    pipeline = changed("02-window-late-record", "windows", late_records="port")
+    manager = RunManager(store)
+    loaded, staying = (manager.start(pipeline, master=name, epochs=3) for name in ("loads", "stays"))
+    for run_id in (loaded, staying):
+        assert manager.wait(run_id, 120)
+        assert store.runs.get(run_id).error == ""
+    assert all(edge.stays for edge in store.runs.edges(staying))
+    for edge in store.runs.edges(loaded):
+        pages = [store.changelog.page(run_id, edge.node, edge.port) for run_id in (loaded, staying)]
+        assert pages[0] == pages[1], edge.name
+    [folder] = store.staying.folders(staying)
+    assert [str(path) for path in place.iterdir()] == [folder]
+    [(files,)] = store.queries.run(f"SELECT count(*) FROM run_staying_files WHERE run_id = {staying}").rows
+    assert len(files_in(Path(folder))) == files > 3
+    app = open_view("run", run=staying)
+    assert any(folder in note.value and "Deleting the run deletes them" in note.value for note in app.caption)
+    assert delete_run(store, staying) == ()
+    assert list(place.iterdir()) == []
+
+
+def test_changelogs_that_could_not_be_read_here_are_refused_at_once(
+    spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    save_engine(Engine("stays", "local[2]", str(tmp_path / "workspace"), changelogs_stay=True))
+
+    def unseen(*_: object) -> None:
+        raise FileNotFoundError(tmp_path)
+
+    # As on a machine that does not see what the workers see.
+    monkeypatch.setattr(Workspace, "read", unseen)
+    manager = RunManager(store)
+    run_id = manager.start(examples()["01-word-frequency"], master="stays")
+    assert manager.wait(run_id, 120)
+    error = store.runs.get(run_id).error
+    assert error.startswith(
+        "the changelogs cannot stay in the workspace: this machine cannot read what the workers write"
+    )
+    assert files_in(tmp_path / "workspace") == []
 
 
 def test_each_output_of_an_operator_has_its_own_counts_on_the_canvas(spark: SparkSession, store: Store) -> None:

@@ -32,6 +32,7 @@ class Typed:
     token: str = field(default="", repr=False)
     use_ssl: bool = False
     forget_token: bool = False
+    changelogs_stay: bool = False
 
 
 def split_address(address: str) -> tuple[str, str, bool] | None:
@@ -60,9 +61,11 @@ def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> 
         complaints["workspace"] = "Write an absolute path, `/mnt/shared/studio`, or a URI, `s3a://bucket/studio`."
     elif workspace and not may_be_read(workspace if "://" in workspace else Path(workspace)):
         complaints["workspace"] = f"This studio reads and writes only where {FOLDERS} allows it."
+    elif typed.changelogs_stay and not workspace:
+        complaints["workspace"] = "Name the folder or URI where the changelogs are to stay."
     if engine is None or complaints:
         return None, complaints
-    engine = replace(engine, name=name, workspace=workspace)
+    engine = replace(engine, name=name, workspace=workspace, changelogs_stay=typed.changelogs_stay)
     if engine.is_ours:
         return engine, {}
     return replace(engine, token=_token(typed, engine, before), use_ssl=typed.use_ssl or engine.use_ssl), {}

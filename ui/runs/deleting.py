@@ -18,9 +18,10 @@ def delete_run(store: Store, run_id: int) -> Sequence[str]:
     """Delete a run; returns a sentence for everything that could not be removed. Raises UnknownRun, RunIsRunning."""
     run, begun = store.runs.get(run_id), store.runs.live(run_id)
     store.runs.delete(run_id)
+    staying = store.staying.sweep(run_id)
     if begun is None:
-        return ()
-    return (*_state_removed(run, begun), *let_go(run.document, begun))
+        return staying
+    return (*staying, *_state_removed(run, begun), *let_go(run.document, begun))
 
 
 def _state_removed(run: Run, begun: Begun) -> Sequence[str]:

@@ -6,6 +6,7 @@ import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -34,9 +35,13 @@ def run_on_spark(job: Job, store: Store) -> None:
     going_on = GoingOn(job)
     for number in count():
         try:
-            with going_on.attempt():
-                _run_once(job, store, going_on, number)
-            return
+            try:
+                with going_on.attempt():
+                    _run_once(job, store, going_on, number)
+                return
+            finally:
+                for sentence in store.staying.sweep(job.run_id):
+                    _LOG.warning("run %s: %s", job.run_id, sentence)
         except (EngineLost, EngineUnavailable) as error:
             if (end := going_on.end(error)) is not None:
                 raise end from error
@@ -53,6 +58,7 @@ def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
     from engine.runtime import run
     from engine.spark.engine_storage import storage_of
     from engine.spark.session import get_spark, server_of
+    from engine.spark.staying_folder import staying_folder
 
     engine = engine_of(job.master)
     job.progress.phase = f"starting {job.engine}" + (" again" if number else "")
@@ -70,6 +76,9 @@ def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
         if job.cancel.is_set():
             raise job.cancel.error()
         with _files(job, work, store, engine, spark) as files:
+            stays_in = None
+            if job.live is None:
+                stays_in = staying_folder(engine, files, job.run_id, partial(store.staying.note, job.run_id))
             run(
                 planned,
                 spark=spark,
@@ -82,6 +91,7 @@ def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
                 live=job.live,
                 when_lost=going_on.end,
                 frees=True,
+                stays_in=stays_in,
             )
 
 

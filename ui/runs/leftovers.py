@@ -15,6 +15,7 @@ import logging
 import shutil
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -111,15 +112,22 @@ def empty(leftover: Leftover) -> bool:
     return True
 
 
-def empty_in_background(to_empty: list[Leftover], after_s: float = 0) -> threading.Thread | None:
-    """Empty these workspaces one after the other, after a delay; None if there are none."""
-    if not to_empty:
+def empty_in_background(
+    to_empty: list[Leftover], after_s: float = 0, then: Callable[[], Sequence[str]] | None = None
+) -> threading.Thread | None:
+    """Empty these workspaces one after the other, after a delay; None if there is nothing to do.
+
+    then: further work, which returns sentences for the log.
+    """
+    if not to_empty and then is None:
         return None
 
     def work() -> None:
         time.sleep(after_s)
         for each in to_empty:
             empty(each)
+        for sentence in then() if then is not None else ():
+            _LOG.warning("%s", without_tokens(sentence))
 
     thread = threading.Thread(target=work, name="changelog-studio-leftovers", daemon=True)
     thread.start()

@@ -108,6 +108,8 @@ _STORES: Final = {
     **dict.fromkeys(("gs", "gcs"), _Store("Google Cloud Storage", "GOOGLE_APPLICATION_CREDENTIALS", _gcs)),
     **dict.fromkeys(("abfs", "abfss"), _Store("Azure", "AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN", _azure)),
 }
+SCHEMES: Final = tuple(_STORES)
+"""Of their URIs."""
 _UNREACHED: Final = (
     "{title} cannot be reached, or broke the connection; check the network and the address, and try again"
 )

@@ -189,9 +189,17 @@ def seen_through(edges: Mapping[Output, EdgeInfo], edge: Output, files: tuple[Ed
     return seen_through(edges, (info.view.node, info.view.port), files).seen_as(info.view, info.schema)
 
 
-def in_order(records: EdgeRecords, workspace: Workspace, names: Sequence[str]) -> pa.Table:
-    """Some columns of the records, SEQ and STEP among them, sorted by position."""
-    batches = [batch for file in records.files for batch in records.batches(workspace, file, names) if len(batch)]
+def in_order(
+    records: EdgeRecords, workspace: Workspace, names: Sequence[str], events: tuple[int, int] | None = None
+) -> pa.Table:
+    """Some columns of the records, SEQ and STEP among them, sorted by position. events: the first and the last one."""
+    low, high = events or (0, (1 << 63) - 1)
+    files = [file for file in records.files if file.low <= high and low <= file.high]
+    batches = [batch for file in files for batch in records.batches(workspace, file, names) if len(batch)]
+    if events is not None:
+        seqs = (batch.column(SEQ) for batch in batches)
+        flags = (pc.and_(pc.greater_equal(seq, low), pc.less_equal(seq, high)) for seq in seqs)
+        batches = [meeting(batch, within) for batch, within in zip(batches, flags, strict=True)]
     if not batches:
         schema = changelog_schema(records.schema)
         return schema.empty_table().select(list(names))

@@ -21,7 +21,7 @@ from ui.shell.guard import guarded
 from ui.shell.kept import kept
 
 _KEY: Final = "engine-form"
-_FIELDS: Final = ("name", "address", "workspace", "token", "use_ssl", "forget_token")
+_FIELDS: Final = ("name", "address", "workspace", "changelogs_stay", "token", "use_ssl", "forget_token")
 
 
 @dataclass
@@ -139,6 +139,14 @@ def engine_form(before: Engine | None, taken: Collection[str]) -> None:
                 "none: the engine sees the files of this machine",
                 "A folder or URI that all workers of the engine can write, such as `s3a://bucket/studio` or "
                 "`/mnt/shared/studio`. It is needed where the engine does not see the files of this machine.",
+            )
+            st.checkbox(
+                "Changelogs of bounded runs stay there",
+                shown.changelogs_stay,
+                key=form.key("changelogs_stay"),
+                help="The workers write the records of every output into the workspace, and all pages read them there: "
+                "this machine needs access to it for as long as the run is kept. Deleting the run deletes them. "
+                "Otherwise they are loaded into the store.",
             )
         with token:
             st.text_input(

@@ -119,6 +119,7 @@ def _facts(each: Known) -> str:
         code(engine.address) if engine.address != engine.name else "",
         "used by the pages for previews and checks" if each.is_home else "",
         f"workspace {code(engine.shown_workspace)}" if engine.workspace else "sees the files of this machine",
+        "changelogs stay there" if engine.changelogs_stay else "",
         "a token is kept" if engine.token else "",
         "encrypted (TLS)" if engine.use_ssl else "",
     ]

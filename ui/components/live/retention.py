@@ -1,4 +1,4 @@
-"""What a run keeps of its records: the retention of a live run, and the notes about what was not kept."""
+"""What a run keeps of its records: the retention of a live run, and notes about what was not kept, or is elsewhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import streamlit as st
 
 from engine.contract.recorder import ALL
 from engine.model.options import KEEP_EDGES, KEEP_KEYS
+from engine.reading.files.buckets import without_secret
 from storage.model import Edge, Run
 from storage.recording.retention import Keep, KeepOfEdge, can_keep_less
 from ui.shell import words, workspace
@@ -22,9 +23,15 @@ _EDGE_HOURS: Final = "keep-edge-hours"
 
 
 def say_kept(run: Run) -> None:
-    """If the run has not kept all of its records, draw notes: what is kept of each edge, and from which event on."""
+    """Draw notes where records are not in the store: what is kept of each edge, from which event on, and where."""
     edges = workspace.store().runs.edges(run.run_id)
     _say_shares(edges)
+    if any(edge.stays for edge in edges):
+        places = " and ".join(map(words.code, map(without_secret, workspace.store().staying.folders(run.run_id))))
+        st.caption(
+            f":material/cloud: The changelogs of this run stay in the workspace of its engine, in {places}. "
+            "Deleting the run deletes them."
+        )
     less = [edge for edge in edges if edge.kept_from > run.kept_from]
     if run.kept_from == 1 and not less:
         return
