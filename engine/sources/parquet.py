@@ -9,10 +9,11 @@ or if the kind is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from engine.contract.derived import Derived
 from engine.contract.scan import Scan
@@ -26,11 +27,15 @@ from engine.model.types import (
 from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of, known_apart
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import ManyFiles, RowFile
+from engine.reading.files.together import in_groups, of_each
 from engine.reading.typed.columns import check_names
 from engine.reading.typed.typed_rows import RowTypes
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# Objects of a bucket whose footers one process reads.
+_FOOTERS: Final = 128
 
 
 class Parquet(ManyFiles, RowFile):
@@ -48,7 +53,7 @@ class Parquet(ManyFiles, RowFile):
         if not files:
             # The files have not been fetched yet; their columns are declared.
             return self.described(node, self.declared_columns(node))
-        schemas = [_arrow_schema(file, node) for file in files]
+        schemas = [schema for group in in_groups(files, _FOOTERS) for schema in _arrow_schemas(group, node)]
         try:
             check_names(schemas[0].names, node, f"columns of {files[0].name}")
         except PipelineError as error:
@@ -75,8 +80,10 @@ class Parquet(ManyFiles, RowFile):
         """Row groups, read in workers."""
         from engine.reading.files.parquet_scan import ADVICE, PART_BYTES, ParquetReader, parts_of
 
-        files = self.files(node, folder)
-        parts = (answer_of(Foreign(file.name, node, ADVICE), parts_of, (file,), PART_BYTES) for file in files)
+        groups = in_groups(self.files(node, folder), _FOOTERS)
+        parts = (
+            answer_of(Foreign(group[0].name, node, ADVICE), parts_of, tuple(group), PART_BYTES) for group in groups
+        )
         columns = list(self.derive(node, folder).schema)
         if self.kind_column is not None:
             columns.append(Column(self.kind_column, STRING))
@@ -122,10 +129,14 @@ def _write_head(rows: int, node: str, file: InputFile, target: Path) -> Iterator
     yield
 
 
-def _arrow_schema(file: InputFile, node: str) -> pa.Schema:
+def _arrow_schemas(files: Sequence[InputFile], node: str) -> list[pa.Schema]:
     from engine.reading.files.parquet_scan import ADVICE
 
-    return answer_of(Foreign(file.name, node, ADVICE), _schema_in, file, node)
+    return answer_of(Foreign(files[0].name, node, ADVICE), _schemas_in, tuple(files), node)
+
+
+def _schemas_in(files: Sequence[InputFile], node: str) -> list[pa.Schema]:
+    return of_each(partial(_schema_in, node=node), files)
 
 
 def _schema_in(file: InputFile, node: str) -> pa.Schema:

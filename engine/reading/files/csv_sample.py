@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import IO, Final
+from typing import IO
 
 from engine.contract.frames import is_reserved
 from engine.errors import SourceError, SourceMissing
 from engine.model.schema import Column
 from engine.reading.files.input_files import InputFile, opened, text_lines
+from engine.reading.files.together import AT_ONCE, in_groups, of_each
 from engine.reading.typed.columns import check_names, usable_names
 from engine.reading.typed.inference import infer_text
-
-# Of a bucket, an object takes some requests, each as long as the way there and back.
-_AT_ONCE: Final = 32
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tup
     names = dialect.names
     first: InputFile | None = None
     rows: list[list[str]] = []
-    for together in _together(files):
+    for together in in_groups(files, AT_ONCE):
         most = dialect.sample_rows - len(rows)
         for file, (found, of_file) in zip(together, _beginnings(together, dialect, node, most), strict=True):
             if dialect.header:
@@ -78,18 +75,6 @@ def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tup
     )
 
 
-def _together(files: Sequence[InputFile]) -> Iterator[Sequence[InputFile]]:
-    """The files in groups that are opened at the same time: many objects of a bucket, other files one by one.
-
-    The first one is alone, as it usually has enough rows.
-    """
-    at = 0
-    while at < len(files):
-        size = _AT_ONCE if at and not files[at].is_here and files[at].storage is None else 1
-        yield files[at : at + size]
-        at += size
-
-
 def _beginnings(
     files: Sequence[InputFile], dialect: Dialect, node: str, most: int
 ) -> Sequence[tuple[list[str], list[list[str]]]]:
@@ -101,10 +86,7 @@ def _beginnings(
             found = next(records, []) if dialect.header else []
             return found, list(islice(records, most)) if found or not dialect.header else []
 
-    if len(files) == 1:
-        return [beginning(files[0])]
-    with ThreadPoolExecutor(len(files)) as pool:
-        return list(pool.map(beginning, files))
+    return of_each(beginning, files)
 
 
 def _records(stream: IO[bytes], dialect: Dialect) -> Iterator[list[str]]:

@@ -20,6 +20,7 @@ from engine.reading.apart.limits import limited_memory, memory_bytes
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.parquet_values import counts_of, held, json_of, row_at
 from engine.reading.files.storage import open_file
+from engine.reading.files.together import of_each
 from engine.reading.typed.typed_rows import RowTypes, records_of
 
 PART_BYTES: Final = 16 << 20
@@ -55,9 +56,7 @@ def rows_in(file: InputFile) -> int:
 def parts_of(files: Sequence[InputFile], size: int = PART_BYTES) -> tuple[ParquetPart, ...]:
     """The parts of some files, each of at most so many bytes in memory, or one larger row group."""
     parts: list[ParquetPart] = []
-    for file in files:
-        with file.open() as stream:
-            metadata = pq.read_metadata(stream)
+    for file, metadata in zip(files, of_each(_footer, files), strict=True):
         groups: list[int] = []
         held = before = rows = 0
         for number in range(metadata.num_row_groups):
@@ -71,6 +70,11 @@ def parts_of(files: Sequence[InputFile], size: int = PART_BYTES) -> tuple[Parque
         if groups:
             parts.append(ParquetPart(file.path, file.name, tuple(groups), before, file.written_ns))
     return tuple(parts)
+
+
+def _footer(file: InputFile) -> pq.FileMetaData:
+    with file.open() as stream:
+        return pq.read_metadata(stream)
 
 
 @dataclass(frozen=True)

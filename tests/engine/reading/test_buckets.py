@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import socket
@@ -103,6 +104,25 @@ def test_an_object_that_changes_or_vanishes_while_it_is_read_fails(bucket: Bucke
     Workspace(f"{bucket.uri}/in").remove()
     with pytest.raises(BucketError, match=r"/in/a.csv: it is no longer there"):
         list(scan.read(scan.parts[0]))
+
+
+def test_footers_of_many_objects_are_read_and_each_that_differs_is_named(bucket: BucketServer) -> None:
+    for at in range(40):
+        write(f"{bucket.uri}/many/{at:02}.parquet", parquet(pa.table({"k": [at], "v": ["a"]})))
+    source = Parquet(path=f"{bucket.uri}/many/")
+    assert source.derive("n", Path()).schema.names == ("k", "v")
+    scan = source.scan("n", Path())
+    assert [part.path.rpartition("/")[2] for part in scan.parts] == [f"{at:02}.parquet" for at in range(40)]
+    write(f"{bucket.uri}/many/17.parquet", parquet(pa.table({"k": [17]})))
+    with pytest.raises(SourceError, match=r"many/17.parquet lacks the column 'v'"):
+        source.derive("n", Path())
+
+
+def parquet(table: pa.Table) -> bytes:
+    """A table as a file."""
+    written = io.BytesIO()
+    pq.write_table(table, written)
+    return written.getvalue()
 
 
 def test_a_large_object_is_read_in_few_requests(bucket: BucketServer, monkeypatch: pytest.MonkeyPatch) -> None:

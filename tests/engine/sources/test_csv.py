@@ -369,7 +369,7 @@ def test_many_objects_of_a_bucket_are_opened_together_and_are_one_source_as_befo
         together[0] -= 1
 
     monkeypatch.setattr(csv_sample, "opened", opened)
-    monkeypatch.setattr(csv_sample, "_AT_ONCE", 4)
+    monkeypatch.setattr(csv_sample, "AT_ONCE", 4)
     files = tuple(InputFile(f"s3://bucket/{at}.csv", f"{at}.csv", 10, 1) for at in range(9))
     dialect = Dialect(True, (), ",", '"', "", False, 5)
     assert [column.name for column in csv_sample.sample_csv(files[:5], dialect, "n")] == ["k", "v"]
