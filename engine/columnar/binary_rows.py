@@ -49,11 +49,6 @@ def has_order(types: Sequence[Type]) -> bool:
     )
 
 
-def hides_digits(types: Sequence[Type]) -> bool:
-    """Whether different rows can have the same code: timestamps are encoded in milliseconds, without microseconds."""
-    return any(isinstance(type_, Timestamp) for type_ in types)
-
-
 def sort_keys(columns: Sequence[pa.Array], types: Sequence[Type]) -> list[NDArray[Any]]:
     """Sort keys per row, the most significant key first. Empty without columns."""
     if not columns:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 from engine.columnar.binary_rows import has_order
 from engine.columnar.columns import without_equality
-from engine.contract.columnar_kernel import Columnar, ColumnarKernel, Layout
-from engine.joins.columnar_aging import AgingJoin
-from engine.joins.columnar_many import ManyPairingJoin, ManySemiAntiJoin
-from engine.joins.columnar_unique import UniquePairingJoin, UniqueSemiAntiJoin
+from engine.contract.columnar_kernel import Columnar
+from engine.joins.columnar_pairs import PairingColumns
 from engine.joins.sides import PORTS, JoinKind, JoinSide
 from engine.model.types import Type
 
@@ -32,10 +30,6 @@ def columnar_join(
         return Columnar(None, "record by record: a further condition is checked pair by pair")
     if refused := without_equality(key_types):
         return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
-    if left.unique_key == () == right.unique_key and not any(ttls_ms):
-        unique: Callable[[Layout], ColumnarKernel]
-        unique = partial(UniqueSemiAntiJoin if kind.is_left_only else UniquePairingJoin, kind)
-        return Columnar(unique, "columnar: both inputs are unique by the join key")
     for port, side in zip(PORTS, (left, right), strict=True):
         known_by = side.types if side.unique_key is None else [side.types[place] for place in side.unique_key]
         if not has_order(known_by):
@@ -43,8 +37,4 @@ def columnar_join(
             return Columnar(
                 None, f"record by record: the {port} input's {what} has a type that is compared value by value"
             )
-    if any(ttls_ms):
-        return Columnar(partial(AgingJoin, kind, (left, right), ttls_ms), "columnar: rows meet by the join key alone")
-    many: Callable[[Layout], ColumnarKernel]
-    many = partial(ManySemiAntiJoin if kind.is_left_only else ManyPairingJoin, kind, (left, right))
-    return Columnar(many, "columnar: rows meet by the join key alone")
+    return Columnar(partial(PairingColumns, kind, (left, right), ttls_ms), "columnar: rows meet by the join key alone")

@@ -6,21 +6,20 @@ Rows are numbered: a record by its index in the chunk, the rows of the state aft
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from engine.columnar import paths
 from engine.columnar.columns import Columns, joined, taken, valid
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Chunk, Emitted, Kinds, Layout, Longs, Records
-from engine.joins.sides import PORTS, JoinKind
-from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
+from engine.joins.sides import PORTS
 
 NOBODY: Final = -1
 """The number that stands for no row."""
+_ROOM: Final = 1 << 62
 
 
 class NumberedRows:
@@ -57,31 +56,20 @@ def can_match(chunk: Chunk) -> Flags:
     return matchable
 
 
-def accumulating(records: Records) -> Flags:
-    """Which records add a row."""
-    accumulates: Flags = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER)
-    return accumulates
+def identities(groups: Longs, columns: Sequence[pa.Array]) -> Longs:
+    """A number per row, the same for rows of one group that are equal in these columns, NULL to NULL."""
+    labels, size = groups, int(groups.max(initial=0)) + 1
+    for column in columns:
+        codes = column.dictionary_encode(null_encoding="encode")
+        if size >= _ROOM // (len(codes.dictionary) + 1):
+            values, labels = np.unique(labels, return_inverse=True)
+            size = len(values)
+        labels = labels * len(codes.dictionary) + codes.indices.to_numpy()
+        size *= len(codes.dictionary) + 1
+    return labels
 
 
-def pair_kinds(kind: JoinKind, kinds: Kinds, accumulates: Flags, keeps: Flags) -> Kinds:
-    """The kinds of what records emit with their own row. keeps: whether a record's side is kept.
-
-    An inner join forwards kinds. Other joins add rows as +I, and remove rows of a preserved side as -D.
-    """
-    if kind is JoinKind.INNER:
-        return kinds
-    emitted_kinds = np.where(accumulates, INSERT, np.where(keeps, DELETE, kinds))
-    return emitted_kinds.astype(np.int8)
-
-
-def turned(accumulates: Flags) -> Kinds:
-    """The kinds of rows that are removed when others are added, and added when those are removed."""
-    return np.where(accumulates, DELETE, INSERT).astype(np.int8)
-
-
-def emitted(
-    records: Records, places: Longs, ordinals: int | NDArray[Any], kinds: Sequence[Kinds], columns: Columns
-) -> Emitted:
-    """What these records emit, one output each. ordinals: which of the record's outputs it is. kinds: in parts."""
+def emitted(records: Records, places: Longs, ordinals: Longs, kinds: Kinds, columns: Columns) -> Emitted:
+    """What these records emit, one output each. ordinals: which of the record's outputs it is."""
     steps = paths.extended(paths.taken(records.steps, places), ordinals)
-    return Emitted(records.seqs[places], steps, np.concatenate(kinds).astype(np.int8, copy=False), columns)
+    return Emitted(records.seqs[places], steps, kinds, columns)

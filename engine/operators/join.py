@@ -146,12 +146,13 @@ class Join(KeyedJoin):
             is_bundled=bundles is not None,
             ttls_ms=ttls_ms,
         )
+        layout = 7 if columnar.make is not None and not any(ttls_ms) else 1
         if self.kind.is_left_only:
             semi = partial(SemiAntiJoin, self.kind, left_side, right_side, matches, ttls_ms)
-            return Keyed(given, semi, columnar=columnar, holds=SIDES)
+            return Keyed(given, semi, columnar=columnar, holds=SIDES, layout=layout)
         pairing = partial(PairingJoin, self.kind, left_side, right_side, matches, ttls_ms)
         if bundles is None:
-            return Keyed(given, pairing, columnar=columnar, holds=SIDES)
+            return Keyed(given, pairing, columnar=columnar, holds=SIDES, layout=layout)
         bundled = partial(BundledJoin, pairing, self.kind, left_side, right_side)
         return Keyed(given, bundled, bundling=bundles, columnar=columnar, holds=SIDES)
 

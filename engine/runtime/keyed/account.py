@@ -344,10 +344,6 @@ def _with_keys(entries: Told, kind: int) -> Told:
 def _counts(state: pa.RecordBatch, groups: int, kinds: int, kinds_of: KindsOf | None) -> Longs:
     """The entries of each kind (a row each) and key (a column each) in a columnar kernel's state."""
     of_rows, names = state.column(GROUP).to_numpy(), state.schema.names
-    there = [name for name in names if name.endswith("_is_there")]
-    if there:
-        flags = (state.column(name).to_numpy(zero_copy_only=False).astype(bool) for name in there)
-        return np.stack([np.bincount(of_rows[rows], minlength=groups) for rows in flags])
     told = next((name for name in ("port", "scope") if name in names), None) if kinds > 1 else None
     own: Longs = np.zeros(len(of_rows), np.int64)
     if kinds_of is not None:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.columnar.binary_rows import has_order, hides_digits, sort_keys
+from engine.columnar.binary_rows import has_order, sort_keys
 from engine.model.binary_row import row_encoder
 from engine.model.type_texts import spark_type
-from engine.model.types import DATE, INT, TIMESTAMP
+from engine.model.types import INT
 
 # Kernels get timestamps as microseconds.
 TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
@@ -73,5 +73,3 @@ def test_marks_of_many_columns_take_several_words(columns: int) -> None:
 def test_floating_point_and_what_has_no_code_of_one_word_have_no_order_here() -> None:
     assert has_order(list(map(spark_type, TYPES)))
     assert not any(has_order([INT, spark_type(type_)]) for type_ in ("float", "double", "decimal(19,0)", "array<int>"))
-    assert hides_digits([INT, TIMESTAMP])
-    assert not hides_digits([INT, DATE])

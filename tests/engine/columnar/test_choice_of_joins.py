@@ -44,8 +44,8 @@ def choice(left: tuple[str, dict[str, object]], kind: str, options: Mapping[str,
 @pytest.mark.parametrize(
     ("left", "kind", "options", "why"),
     [
-        (aggregate("SUM"), "left", {}, "columnar: both inputs are unique by the join key"),
-        (aggregate("SUM"), "anti", MINI_BATCH, "columnar: both inputs are unique by the join key"),
+        (aggregate("SUM"), "left", {}, "columnar: rows meet by the join key alone"),
+        (aggregate("SUM"), "anti", MINI_BATCH, "columnar: rows meet by the join key alone"),
         (aggregate("SUM"), "left", MINI_BATCH, "record by record: mini-batch folds the changes of a bundle first"),
         (columns("k", "v"), "inner", {}, "columnar: rows meet by the join key alone"),
         (

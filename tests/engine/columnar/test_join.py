@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.columnar.rules import _writable, rule_of
 from engine.contract.columnar_kernel import Layout
 from engine.contract.kernel import Input
-from engine.joins import columnar_aging
-from engine.joins.aging_pairs import paired
 from engine.joins.columnar import columnar_join
+from engine.joins.columnar_rows import identities
 from engine.joins.pairing import PairingJoin, SemiAntiJoin
+from engine.joins.pairs import paired
 from engine.joins.sides import JoinKind, JoinSide
 from engine.model.types import BIGINT, BINARY, DOUBLE, INT, STRING, TIMESTAMP
-from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
+from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs, run_both_ways
 
 # Floating point only for sides with one row per key: other sides identify rows by their values.
 LEFT, RIGHT = (pa.string(), pa.int64()), (pa.string(), pa.float64(), pa.binary())
@@ -120,23 +119,14 @@ def test_single_rows_that_expire_come_to_the_same(kind: JoinKind, ttls_ms: tuple
     check_equal(rules(kind, SINGLE, ttls_ms), given)
 
 
-def test_the_rule_of_rows_that_expire_is_the_same_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled = rule_of(paired).compiled(waits=True)
-    assert compiled is not None
-
-    def both(*arguments: Any) -> Any:
-        found = compiled(*map(_writable, arguments))
-        for one, other in zip(found, rule_of(paired).interpreted(*arguments), strict=True):
-            assert one.tolist() == other.tolist()
-        return found
-
-    monkeypatch.setattr(columnar_aging, "paired", both)
+def test_the_rule_is_the_same_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_both_ways(paired, monkeypatch)
 
     @settings(max_examples=60)
     @given(
         kinds,
         pairs_of_sides,
-        TTLS,
+        TTLS | st.just((0, 0)),
         inputs(keys=few_keys, rows=(many, many), kinds=FEW_TAKEN_BACK, min_size=10, has_clock=True),
     )
     def check(kind: JoinKind, sides: tuple[JoinSide, JoinSide], ttls_ms: tuple[int, int], given: Given) -> None:
@@ -152,13 +142,20 @@ def test_a_record_that_meets_more_rows_than_one_byte_can_number_comes_to_the_sam
     assert len(found.emitted) == 300 + 3 * 600
 
 
+@given(st.lists(st.tuples(st.integers(0, 2), texts, st.none() | st.integers(0, 2))))
+def test_equal_rows_of_a_group_have_one_identity(given: list[tuple[int, str | None, int | None]]) -> None:
+    columns = [pa.array([row[at] for row in given], type_) for at, type_ in ((1, pa.string()), (2, pa.int64()))]
+    numbers = identities(np.array([row[0] for row in given], np.int64), columns).tolist()
+    assert len(set(numbers)) == len(set(given)) == len(set(zip(given, numbers, strict=True)))
+
+
 DOUBLES = JoinSide("NoUniqueKey", 2, None, "", (BIGINT, DOUBLE))
 
 
 @pytest.mark.parametrize(
     ("sides", "has_condition", "is_bundled", "ttls_ms", "why"),
     [
-        (SINGLE, False, False, (0, 0), "columnar: both inputs are unique by the join key"),
+        (SINGLE, False, False, (0, 0), "columnar: rows meet by the join key alone"),
         (SINGLE, True, False, (0, 0), "record by record: a further condition is checked pair by pair"),
         (SINGLE, False, True, (0, 0), "record by record: mini-batch folds the changes of a bundle first"),
         ((ONE, BY_CONTENT), False, False, (0, 0), "columnar: rows meet by the join key alone"),

@@ -1,7 +1,7 @@
-"""Joins on equal keys whose rows expire, on whole batches. `engine.joins.aging_pairs` tells the rule.
+"""Joins on equal keys, on whole batches. `engine.joins.pairs` tells the rule.
 
-Input, output: those of `engine.operators.join`. State: the rows of both sides, each with its copies, its partners and
-the time at which it expires.
+Input, output: those of `engine.operators.join`. State: the rows of both sides, each with its copies; if they expire,
+also with its partners and the time at which it does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar.binary_rows import sort_keys
+from engine.columnar.columns import taken
 from engine.columnar.runs import Runs, runs_of
 from engine.contract.columnar_kernel import (
     OF_KEY,
@@ -26,35 +27,35 @@ from engine.contract.columnar_kernel import (
     state_batch,
 )
 from engine.contract.frames import EXPIRES, GROUP, arrow_fields
-from engine.joins.aging_pairs import Paired, paired
-from engine.joins.columnar_lives import identities
-from engine.joins.columnar_rows import NOBODY, NumberedRows, can_match, emitted, side_fields
+from engine.joins.columnar_rows import NOBODY, NumberedRows, can_match, emitted, identities, side_fields
+from engine.joins.pairs import Paired, paired
 from engine.joins.sides import JoinKind, JoinSide
 from engine.model.timeline import MAX_WATERMARK, Timeline
 
-_OWN: Final = (("count", pa.int64()), ("partners", pa.int64()), ("due", pa.int64()))
+_AGING: Final = (("partners", pa.int64()), ("due", pa.int64()))
 
 
-class AgingJoin:
+class PairingColumns:
     """All six kinds. ttls_ms: of both sides, 0 for none."""
 
     def __init__(
         self, kind: JoinKind, specs: tuple[JoinSide, JoinSide], ttls_ms: tuple[int, int], layout: Layout
     ) -> None:
         self.kind, self.specs, self.ttls_ms = kind, specs, ttls_ms
+        self.expires = any(ttls_ms)
         sides = (*side_fields(layout, 0), *side_fields(layout, 1))
-        self.state_schema = pa.schema([pa.field("port", pa.int8()), *sides, *_OWN, *arrow_fields(EXPIRES)])
+        aging = (*_AGING, *arrow_fields(EXPIRES)) if self.expires else ()
+        self.state_schema = pa.schema([pa.field("port", pa.int8()), *sides, ("count", pa.int64()), *aging])
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
-        """Every record pairs with the rows of the other side that have not expired."""
+        """Every record pairs with the rows of the other side that are there."""
         records, state, kind = chunk.records, chunk.state, self.kind
-        assert records.now is not None, "a run with a state TTL has a clock"
-        kept, rows = len(state), NumberedRows(chunk)
+        kept, rows, nothing = len(state), NumberedRows(chunk), np.zeros(0, np.int64)
         groups = np.concatenate((state.column(GROUP).to_numpy(), records.groups))
         ports = np.concatenate((state.column("port").to_numpy(), records.ports)).astype(np.int64)
-        same, order = self._numbered(rows, groups, ports, kept)
-        counts, kept_partners, dues = (state.column(name).to_numpy() for name, _ in _OWN)
-        keeps = np.array([kind.keeps_left, kind.keeps_right], np.int64)
+        same, order, numbers = self._numbered(rows, groups, ports, kept)
+        partners, dues = (state.column(name).to_numpy() if self.expires else nothing for name, _ in _AGING)
+        ignores = [not self.expires and not kind.passes_unknown(port) for port in (0, 1)]
         found = Paired(
             *paired(
                 groups,
@@ -62,73 +63,87 @@ class AgingJoin:
                 same,
                 order,
                 can_match(chunk).astype(np.int64),
-                counts,
-                kept_partners,
+                state.column("count").to_numpy(),
+                partners,
                 dues,
                 records.kinds.astype(np.int64),
-                records.now,
+                nothing if records.now is None else records.now,
                 np.array(self.ttls_ms, np.int64),
-                keeps,
+                np.array([kind.keeps_left, kind.keeps_right], np.int64),
                 np.array([kind.keeps_left or kind.is_left_only, kind.keeps_right], np.int64),
                 np.array([spec.unique_key is not None for spec in self.specs], np.int64),
+                np.array(ignores, np.int64),
+                numbers,
                 int(kind.is_left_only),
                 int(kind is JoinKind.ANTI),
                 int(kind is JoinKind.INNER),
             )
         )
-        lefts, rights = (_of_rows(numbers, kept, len(records)) for numbers in (found.lefts, found.rights))
+        lefts, rights = (_of_rows(each, kept, len(records)) for each in (found.lefts, found.rights))
         columns = rows.take(0, lefts) if kind.is_left_only else (*rows.take(0, lefts), *rows.take(1, rights))
         ordinals = runs_of(found.causes).ordinals
-        out = emitted(records, found.causes - kept, ordinals, (found.kinds.astype(np.int8),), columns)
-        after = self._state(rows, found, groups, ports, kept, len(records))
-        return Advanced(out, after, lives=self._lives(found, ports, state, kept, records))
+        out = emitted(records, found.causes - kept, ordinals, found.kinds.astype(np.int8), columns)
+        lives = self._lives(found, ports, order[:kept], state, records) if self.expires else None
+        return Advanced(out, self._state(rows, found, groups, ports, kept, len(records)), lives=lives)
 
-    def _numbered(self, rows: NumberedRows, groups: Longs, ports: Longs, kept: int) -> tuple[Longs, Longs]:
-        """Of each row, a number from 0 that is the same for what is one row of a side, and its place in the order."""
-        same, order = np.zeros(len(groups), np.int64), np.zeros(len(groups), np.int64)
-        before = 0
+    def _numbered(self, rows: NumberedRows, groups: Longs, ports: Longs, kept: int) -> tuple[Longs, Longs, int]:
+        """Of each row, a number that is the same for what is one row of a side, and its place in the order.
+
+        And how many such numbers there are.
+        """
+        same, order = np.arange(len(groups)), np.arange(len(groups))
+        numbers = len(groups)
         for port, spec in enumerate(self.specs):
             own = np.flatnonzero(ports == port)
+            # A row that is the only one of its key is known, and needs no order.
+            own = own[np.bincount(groups[own])[groups[own]] > 1] if len(own) else own
+            if spec.unique_key == ():
+                same[own] = numbers + groups[own]
+                numbers += int(groups.max(initial=-1)) + 1
+                continue
             wanted = range(len(spec.types)) if spec.unique_key is None else spec.unique_key
             columns = rows.take(port, _of_rows(own, kept, len(groups) - kept), wanted)
-            values, numbers = np.unique(identities(groups[own], columns), return_inverse=True)
-            same[own] = before + numbers
-            before += len(values)
-            keys = sort_keys(columns, [spec.types[at] for at in wanted])
-            places = np.lexsort((np.arange(len(own)), *reversed(keys)))
-            order[own[places]] = np.arange(len(own))
-        return same, order
+            values, known = np.unique(identities(groups[own], columns), return_inverse=True)
+            same[own] = numbers + known
+            numbers += len(values)
+            if self.kind.is_left_only and port:
+                continue
+            # Only a record of the other side visits them in order.
+            meets = np.zeros(int(groups.max(initial=0)) + 1, np.bool_)
+            meets[groups[kept:][ports[kept:] != port]] = True
+            met = np.flatnonzero(meets[groups[own]])
+            if keys := sort_keys(taken(columns, met), [spec.types[at] for at in wanted]):
+                order[own[met][np.lexsort(keys[::-1])]] = own[met]
+        return same, order, numbers
 
     def _state(
         self, rows: NumberedRows, found: Paired, groups: Longs, ports: Longs, kept: int, size: int
     ) -> pa.RecordBatch:
         """The rows that are left, of a key those of the left side first."""
-        left = found.left
+        left = found.current[found.left]
         sides: list[pa.Array] = []
         for port in (0, 1):
-            numbers = np.where(ports[left] == port, _of_rows(found.current[left], kept, size), NOBODY)
-            sides += rows.take(port, numbers)
-        runs = Runs.of(groups[left])
-        dues = found.dues[left]
-        # The state of a key is freed as a whole, once the last of its rows has expired.
-        last = runs.spread(np.maximum.reduceat(dues, runs.starts)) if len(left) else dues
-        own = (found.counts[left], found.partners[left], dues, last)
-        return state_batch(
-            self.state_schema,
-            groups[left],
-            (pa.array(ports[left].astype(np.int8)), *sides, *map(pa.array, own)),
-        )
+            sides += rows.take(port, np.where(ports[left] == port, _of_rows(left, kept, size), NOBODY))
+        own = [found.counts[found.left]]
+        if self.expires:
+            runs, dues = Runs.of(groups[left]), found.dues[found.left]
+            # The state of a key is freed as a whole, once the last of its rows has expired.
+            last = runs.spread(np.maximum.reduceat(dues, runs.starts)) if len(left) else dues
+            own += [found.partners[found.left], dues, last]
+        columns = (pa.array(ports[left].astype(np.int8)), *sides, *map(pa.array, own))
+        return state_batch(self.state_schema, groups[left], columns)
 
-    def _lives(self, found: Paired, ports: Longs, state: pa.RecordBatch, kept: int, records: Records) -> Lives:
-        """The rows of both sides and the keys, and what records have met that had expired."""
-        of_rows = (ports[found.lives], found.firsts[found.lives], found.ends[found.lives], found.dues[found.lives])
+    def _lives(self, found: Paired, ports: Longs, places: Longs, state: pa.RecordBatch, records: Records) -> Lives:
+        """The rows of both sides and the keys, and what records have met that had expired. places: of the state."""
+        kept, of_lives = len(places), ports[found.current[found.lives]]
+        of_rows = (of_lives, found.firsts[found.lives], found.ends[found.lives], found.dues[found.lives])
         keys = np.full(len(found.key_groups), OF_KEY)
         both = zip(of_rows, (keys, found.key_firsts, found.key_ends, found.key_dues), strict=True)
         kinds, firsts, ends, dues = (np.concatenate(each) for each in both)
         held = Entries(kinds, firsts - kept, np.where(ends < 0, -1, ends - kept), dues)
         of_rows_kept = state.column(GROUP).to_numpy()
         starts = Runs.of(of_rows_kept).starts
-        of_keys = found.firsts[:kept] - kept
+        of_keys = found.firsts[places] - kept
         first_time = np.full(kept, MAX_WATERMARK)
         if len(records):
             assert records.now is not None, "a run with a state TTL has a clock"

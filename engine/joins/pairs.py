@@ -1,4 +1,4 @@
-"""The rule of joins whose rows expire: the pairs of every record, and what becomes of the rows of both sides.
+"""The rule of joins on equal keys: the pairs of every record, and what becomes of the rows of both sides.
 
     clock      0    4    9    12          the TTL is 10
     left       +a             +c
@@ -6,13 +6,16 @@
     a          [---------w---)            where rows count their partners, a partner's change writes them
     pairs           ax   ay
 
-Rows are numbered: those of the state, then the records. A row of a side keeps the number with which it came, whatever
-replaces it. The plain telling is `engine.joins.pairing`.
+Rows are those of the state, then the records; each has a place in the order in which the rows of its side are joined,
+and keeps that of its first record, whatever replaces it. Where no row expires, all rows of a side have the same
+partners: the rows of the other one, which are only visited, and sorted, for what is emitted. The plain telling is
+`engine.joins.pairing`.
+Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinRecordStateViews.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,15 +24,19 @@ from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 
+# So many new rows are inserted one by one; more are sorted with the others.
+_FEW: Final = 8
+
 
 class Paired(NamedTuple):
     """The output, and the rows of both sides.
 
     causes, kinds, lefts, rights: of each output the record, its kind, and the numbers of its rows; -1 for none.
-    met_causes, met_sides, met_dues: of each entry that a record has found expired, when it had. lives, firsts, ends: of
-    each row that was there, its number, its first record, and the record that removed it (-1: none did). current,
-    counts, partners, dues: by number, what the row is now, its copies and partners, and when it expires. left: those
-    that are there in the end. key_groups, key_firsts, key_ends, key_dues: the same of the keys with rows.
+    met_causes, met_sides, met_dues: of each entry that a record has found expired, when it had. lives: the places of
+    the rows that were there. firsts, ends, current, counts, partners, dues: by place, the row's first record, the
+    record that removed it (-1: none did), what it is now, its copies and partners, and when it expires. left: the
+    places of those that are there in the end. key_groups, key_firsts, key_ends, key_dues: the same of the keys with
+    rows.
     """
 
     causes: Longs
@@ -95,100 +102,131 @@ def paired(
     keeps: Longs,
     writes: Longs,
     is_unique: Longs,
+    ignores: Longs,
+    numbers: int,
     left_only: int,
     is_anti: int,
     is_inner: int,
 ) -> tuple[Longs, ...]:
-    """The pairs. groups, ports, same, order: of the rows; same: a number from 0, equal for what is one row of a side.
+    """The pairs. groups, ports, same, order: of the rows; same: below `numbers`, equal for what is one row of a side.
 
-    order: in which the rows of a side are joined. can_match: of each group. kept_...: of the rows of the state. kinds,
-    now: of the records. ttls_ms, keeps, writes, is_unique: of each side, its TTL (0 for none), whether its rows are
-    padded, whether a change of their partners writes them, and whether a row replaces the one with its key.
+    order: the place of each. can_match: of each group. kept_...: of the rows of the state. kinds, now: of the records.
+    ttls_ms, keeps, writes, is_unique, ignores: of each side, its TTL (0 for none), whether its rows are padded, whether
+    a change of their partners writes them, whether a row replaces the one with its key, and whether the retraction of
+    an unknown row is ignored. What only tells of expiry is empty if no row expires.
     """
-    total, kept = len(groups), len(kept_dues)
+    total, kept, expires = len(groups), len(kept_counts), ttls_ms[0] + ttls_ms[1] > 0
+    aging = total if expires else 0
     out = Output(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
     met = Met(list(range(0)), list(range(0)), list(range(0)))
     keys = Keys(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
     lives, left = list(range(0)), list(range(0))
-    firsts, ends, current, at = [-1] * total, [-1] * total, [0] * total, [-1] * (total + 1)
-    counts, partners, dues = [0] * total, [0] * total, [0] * total
+    current, counts, at = [0] * total, [0] * total, [-1] * numbers
+    firsts, ends, partners, dues = [-1] * aging, [-1] * aging, [0] * aging, [0] * aging
+    left_rows, right_rows, sorted_to, there, gone = list(range(0)), list(range(0)), [0, 0], [0, 0], [0, 0]
     next_kept, record = 0, kept
     for group in range(len(can_match)):
-        left_rows, right_rows = list(range(0)), list(range(0))
         key_first, soonest, ageless = -1, MAX_WATERMARK, False
-        first_time = now[record - kept] if record < total and groups[record] == group else MAX_WATERMARK
+        first_time = MAX_WATERMARK
+        if expires and record < total and groups[record] == group:
+            first_time = now[record - kept]
         while next_kept < kept and groups[next_kept] == group:
-            row, side = next_kept, ports[next_kept]
-            current[row], firsts[row], at[same[row]] = row, record, row
-            counts[row], partners[row], dues[row] = kept_counts[row], kept_partners[row], kept_dues[row]
-            _insert(left_rows if side == 0 else right_rows, order, row)
-            if dues[row] > first_time:
-                lives.append(row)
-                key_first = record
-            soonest = min(soonest, dues[row])
-            ageless = ageless or (dues[row] == MAX_WATERMARK and ttls_ms[side] > 0)
+            row, side = order[next_kept], ports[next_kept]
+            current[row], counts[row], at[same[next_kept]] = next_kept, kept_counts[next_kept], row
+            there[side] += counts[row]
+            if side == 0:
+                left_rows.append(row)
+            else:
+                right_rows.append(row)
+            if expires:
+                firsts[row], partners[row], dues[row] = record, kept_partners[next_kept], kept_dues[next_kept]
+                if dues[row] > first_time:
+                    lives.append(row)
+                    key_first = record
+                soonest = min(soonest, dues[row])
+                ageless = ageless or (dues[row] == MAX_WATERMARK and ttls_ms[side] > 0)
             next_kept += 1
         while record < total and groups[record] == group:
-            time, port = now[record - kept], ports[record]
+            time, port = now[record - kept] if expires else MIN_WATERMARK, ports[record]
             if time != MIN_WATERMARK and (ageless or soonest <= time):
+                _settle(left_rows, sorted_to, counts, gone, 0)
+                _settle(right_rows, sorted_to, counts, gone, 1)
                 # What was written before the clock's first time counts from the record that first finds it.
                 if ageless:
                     _begin(left_rows, dues, time, ttls_ms[0])
                     _begin(right_rows, dues, time, ttls_ms[1])
                     ageless = False
-                last = _expire(left_rows, dues, same, at, time, record, 0, met)
-                last = max(last, _expire(right_rows, dues, same, at, time, record, 1, met))
+                last = _expire(left_rows, dues, same, current, at, time, record, 0, met)
+                last = max(last, _expire(right_rows, dues, same, current, at, time, record, 1, met))
                 soonest = min(_soonest(left_rows, dues), _soonest(right_rows, dues))
-                if key_first >= 0 and len(left_rows) + len(right_rows) == 0:
+                sorted_to[0], sorted_to[1] = len(left_rows), len(right_rows)
+                there[0], there[1] = _number(left_rows, counts), _number(right_rows, counts)
+                if key_first >= 0 and there[0] + there[1] == 0:
                     _end(keys, group, key_first, -1, last)
                     key_first = -1
             kind, is_there, partner = kinds[record - kept], can_match[group], 1 - port
-            adds = kind in (INSERT, UPDATE_AFTER)
-            own = left_rows if port == 0 else right_rows
-            others = left_rows if port == 1 else right_rows
+            adds, number = kind in (INSERT, UPDATE_AFTER), there[port]
             due = _due(time, ttls_ms[port])
             replaces = False
             row = at[same[record]] if is_there else -1
+            if is_there and not adds and row < 0 and ignores[port]:
+                record += 1
+                continue
             if is_there and adds:
-                number = 0
-                for other in others:
-                    number += counts[other]
                 if row < 0:
-                    row = record
-                    at[same[row]], firsts[row], counts[row] = row, record, 1
-                    lives.append(row)
-                    _insert(own, order, row)
+                    row = order[record]
+                    at[same[record]], counts[row] = row, 1
+                    if port == 0:
+                        left_rows.append(row)
+                    else:
+                        right_rows.append(row)
+                    if expires:
+                        firsts[row] = record
+                        lives.append(row)
                 elif is_unique[port]:
                     replaces = True
                 else:
                     counts[row] += 1
-                current[row], partners[row], dues[row] = record, number, due
-                key_first = record if key_first < 0 else key_first
+                there[port] += 0 if replaces else 1
+                current[row] = record
+                if expires:
+                    partners[row], dues[row] = there[partner], due
+                    key_first = record if key_first < 0 else key_first
             elif is_there and row >= 0:
                 counts[row] -= 1
-                if counts[row]:
+                there[port] -= 1
+                if not counts[row]:
+                    gone[port] += 1
+                    at[same[record]] = -1
+                if expires and counts[row]:
                     dues[row] = due
-                else:
-                    own.remove(row)
-                    at[same[record]], ends[row] = -1, record
+                elif expires:
+                    ends[row] = record
             if is_there:
                 soonest = min(soonest, due)
                 ageless = ageless or (due == MAX_WATERMARK and ttls_ms[port] > 0)
 
-            is_alone = not is_there or len(others) == 0
+            is_alone = not is_there or there[partner] == 0
             if left_only and port == 0 and is_alone == is_anti:
                 _put(out, record, kind, record, -1, port)
             elif keeps[port] and is_alone:
                 _put(out, record, INSERT if adds else DELETE, record, -1, port)
-            if not is_alone and not (left_only and port == 0):
+            # Whether the rows of the other side have got their first partner, or have lost their last one.
+            turns = (number if adds else there[port]) == 0
+            if not is_alone and not (left_only and (port == 0 or not (turns or expires))):
+                others = left_rows if port == 1 else right_rows
+                _settle(others, sorted_to, counts, gone, partner)
                 pair = kind if is_inner or (not adds and not keeps[port]) else (INSERT if adds else DELETE)
                 turned = (DELETE if adds else INSERT) if is_anti else kind
                 written = _due(time, ttls_ms[partner])
                 for other in others:
-                    was_alone = partners[other] == 0
-                    partners[other] += int(was_alone or not replaces) if adds else -1
-                    turns, theirs = was_alone if adds else partners[other] == 0, current[other]
-                    pads = keeps[partner] and turns
+                    if expires:
+                        was_alone = partners[other] == 0
+                        partners[other] += int(was_alone or not replaces) if adds else -1
+                        turns = was_alone if adds else partners[other] == 0
+                        if writes[partner]:
+                            dues[other] = written
+                    theirs, pads = current[other], keeps[partner] and turns
                     for _ in range(counts[other]):
                         if left_only and turns:
                             _put(out, record, turned, -1, theirs, port)
@@ -198,20 +236,20 @@ def paired(
                             _put(out, record, pair, record, theirs, port)
                             if pads and not adds:
                                 _put(out, record, INSERT, -1, theirs, port)
-                    if writes[partner]:
-                        dues[other] = written
                 ageless = ageless or (writes[partner] > 0 and written == MAX_WATERMARK and ttls_ms[partner] > 0)
-            if key_first >= 0 and len(left_rows) + len(right_rows) == 0:
+            if key_first >= 0 and there[0] + there[1] == 0:
                 _end(keys, group, key_first, record, MAX_WATERMARK)
                 key_first = -1
             record += 1
         last = MIN_WATERMARK
-        for row in left_rows:
-            left.append(row)
-            last = max(last, dues[row])
-        for row in right_rows:
-            left.append(row)
-            last = max(last, dues[row])
+        for side in range(2):
+            rows = left_rows if side == 0 else right_rows
+            _settle(rows, sorted_to, counts, gone, side)
+            for row in rows:
+                left.append(row)
+                last = max(last, dues[row]) if expires else last
+            rows.clear()
+            sorted_to[side], there[side] = 0, 0
         if key_first >= 0:
             _end(keys, group, key_first, -1, last)
     return (
@@ -258,16 +296,38 @@ def _due(time: int, ttl_ms: int) -> int:
     return MAX_WATERMARK if time == MIN_WATERMARK or ttl_ms == 0 else time + ttl_ms
 
 
-def _insert(rows: list[int], order: Longs, row: int) -> None:
-    """Insert a row where it is joined."""
-    low, high = 0, len(rows)
-    while low < high:
-        middle = (low + high) // 2
-        if order[rows[middle]] < order[row]:
-            low = middle + 1
-        else:
-            high = middle
-    rows.insert(low, row)
+def _settle(rows: list[int], sorted_to: list[int], counts: list[int], gone: list[int], side: int) -> None:
+    """Sort the rows of a side that have come since it was sorted, and leave out those that are gone."""
+    if gone[side]:
+        staying, first = 0, sorted_to[side]
+        for at, row in enumerate(rows):
+            if at == first:
+                sorted_to[side] = staying
+            if counts[row]:
+                rows[staying] = row
+                staying += 1
+        sorted_to[side] = min(sorted_to[side], staying)
+        while len(rows) > staying:
+            rows.pop()
+        gone[side] = 0
+    if len(rows) - sorted_to[side] > _FEW:
+        rows.sort()
+    else:
+        for at in range(max(1, sorted_to[side]), len(rows)):
+            row, place = rows[at], at
+            while place and rows[place - 1] > row:
+                rows[place] = rows[place - 1]
+                place -= 1
+            rows[place] = row
+    sorted_to[side] = len(rows)
+
+
+def _number(rows: list[int], counts: list[int]) -> int:
+    """How many rows there are, with their copies."""
+    number = 0
+    for row in rows:
+        number += counts[row]
+    return number
 
 
 def _begin(rows: list[int], dues: list[int], time: int, ttl_ms: int) -> None:
@@ -278,13 +338,21 @@ def _begin(rows: list[int], dues: list[int], time: int, ttl_ms: int) -> None:
 
 
 def _expire(
-    rows: list[int], dues: list[int], same: Longs, at: list[int], time: int, cause: int, side: int, met: Met
+    rows: list[int],
+    dues: list[int],
+    same: Longs,
+    current: list[int],
+    at: list[int],
+    time: int,
+    cause: int,
+    side: int,
+    met: Met,
 ) -> int:
     """Remove the rows of a side that have expired. Returns when the last of them did."""
     last, staying = MIN_WATERMARK, 0
     for row in rows:
         if dues[row] <= time:
-            at[same[row]] = -1
+            at[same[current[row]]] = -1
             last = max(last, dues[row])
             met.causes.append(cause)
             met.sides.append(side)
