@@ -12,12 +12,10 @@ ranks that change are visited.
 
 from __future__ import annotations
 
-import numpy as np
-
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.ranking.changes import Changed, count, follow, number_up_to, place_of, put
+from engine.ranking.changes import Changed, count, follow, in_arrays, number_up_to, place_of, put
 
 
 @rule
@@ -111,10 +109,4 @@ def changed_ranks(
                         put(out, record, INSERT, in_order[base + place_of(tree, end) - 1], end)
             record += 1
         base += size
-    return (
-        np.array(out.causes, np.int64),
-        np.array(out.kinds, np.int64),
-        np.array(out.rows, np.int64),
-        np.array(out.ranks, np.int64),
-        np.array(is_there, np.int64),
-    )
+    return in_arrays(out, is_there)

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from engine.contract.columnar_kernel import Longs
+
 
 class Changed(NamedTuple):
     """Output records in order: the row number of the record that caused each, its kind, the emitted row, its rank."""
@@ -25,6 +29,17 @@ def put(out: Changed, cause: int, kind: int, row: int, rank: int) -> None:
     out.kinds.append(kind)
     out.rows.append(row)
     out.ranks.append(rank)
+
+
+def in_arrays(out: Changed, left: list[int]) -> tuple[Longs, Longs, Longs, Longs, Longs]:
+    """The output, and what is told of the rows that are left."""
+    return (
+        np.array(out.causes, np.int64),
+        np.array(out.kinds, np.int64),
+        np.array(out.rows, np.int64),
+        np.array(out.ranks, np.int64),
+        np.array(left, np.int64),
+    )
 
 
 def follow(firsts: list[int], lasts: list[int], following: list[int], same: int, row: int) -> None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.ranking.changes import Changed, put
+from engine.ranking.changes import Changed, in_arrays, put
 
 
 class Ranks(NamedTuple):
@@ -98,13 +96,7 @@ def replaced_ranks(
         for row in best:
             row_of[row_keys[row]] = -1
             left.append(row)
-    return (
-        np.array(out.causes, np.int64),
-        np.array(out.kinds, np.int64),
-        np.array(out.rows, np.int64),
-        np.array(out.ranks, np.int64),
-        np.array(left, np.int64),
-    )
+    return in_arrays(out, left)
 
 
 def _place(best: list[int], keys: Longs, key: int, behind: int) -> int:

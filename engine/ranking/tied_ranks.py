@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.ranking.changes import Changed, count, follow, number_up_to, place_of, put
+from engine.ranking.changes import Changed, count, follow, in_arrays, number_up_to, place_of, put
 
 
 class Tied(NamedTuple):
@@ -100,13 +98,7 @@ def tied_ranks(
                 if by and rank <= ranks.end:
                     _shift(out, record, tied, class_, -1, ranks)
             record += 1
-    return (
-        np.array(out.causes, np.int64),
-        np.array(out.kinds, np.int64),
-        np.array(out.rows, np.int64),
-        np.array(out.ranks, np.int64),
-        np.array(is_there, np.int64),
-    )
+    return in_arrays(out, is_there)
 
 
 def _enter(tied: Tied, row: int, class_: int, is_dense: int) -> int:
