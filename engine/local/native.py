@@ -13,6 +13,7 @@ from engine.local.values import Spark, select, with_call
 from engine.model.position import ORDINALS, ordinal
 from engine.model.schema import Column, Schema
 from engine.planner import NodePlan
+from engine.runtime.edges.records import of_kinds
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,12 +22,10 @@ if TYPE_CHECKING:
 def run_native(node: NodePlan, step: Native, inputs: Sequence[pa.Table], spark: Spark) -> pa.Table:
     """Apply a native step. Steps are extended by the port (if there are several) and one ordinal."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     tables = []
     for port, (table, projection) in enumerate(zip(inputs, step.projections, strict=True)):
-        if step.kinds is not None:
-            table = table.filter(pc.is_in(table.column(KIND), pa.array(sorted(step.kinds), pa.int8())))
+        table = of_kinds(table, step.kinds)
         path = ORDINALS[port] if len(inputs) > 1 else b""
         tables.append(_projected(node, projection, node.inputs[port].schema, table, path, spark, step.forward))
     whole = pa.concat_tables(tables)

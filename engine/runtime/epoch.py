@@ -26,7 +26,7 @@ from engine.runtime.arrivals.clocks import Clock
 from engine.runtime.arrivals.ingest import EpochEvents
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.edges.native import run_native
-from engine.runtime.edges.records import EdgeRecords
+from engine.runtime.edges.records import EdgeRecords, frame_of_kinds
 from engine.runtime.edges.shared_jobs import SharedJobs
 from engine.runtime.keyed.account import HELD, Points, held_of
 from engine.runtime.keyed.chunks import ColumnarTask
@@ -176,11 +176,7 @@ class EpochRunner:
 
     def _without_retractions(self, records: DataFrame, node: NodePlan) -> DataFrame:
         """If retraction is switched off, -U and -D are dropped."""
-        if not self.plan.drops_retractions:
-            return records
-        from pyspark.sql import functions as f
-
-        return records.where(f.col(KIND).isin(sorted(int(kind) for kind in node.mode)))
+        return frame_of_kinds(records, frozenset(node.mode) if self.plan.drops_retractions else None)
 
     def _run_native(self, node: NodePlan, step: Native, epoch: int) -> EdgeRecords:
         there = {edge: records for edge, records in self._records.items() if edge not in self.views}
@@ -354,10 +350,7 @@ class EpochRunner:
 
     def _given(self, input_: InputPlan) -> DataFrame:
         """The records that a consumer receives from an input."""
-        from pyspark.sql import functions as f
-
-        records, kinds = self._records[input_.node, input_.port].frame(self.spark), self.plan.passing(input_)
-        return records if kinds is None else records.where(f.col(KIND).isin(sorted(kinds)))
+        return frame_of_kinds(self._records[input_.node, input_.port].frame(self.spark), self.plan.passing(input_))
 
 
 def _states_after(

@@ -18,10 +18,10 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from engine.contract.frames import EACH, FILE, KIND, LINE, SEQ
+from engine.contract.frames import EACH, FILE, LINE, SEQ
 from engine.contract.step import Native
 from engine.expressions.costs import bounded
-from engine.runtime.edges.records import EdgeRecords
+from engine.runtime.edges.records import EdgeRecords, frame_of_kinds
 from engine.runtime.reports import Batches, Report, run_tasks, task_name
 from engine.spark.retrying import patient
 from engine.spark.session import close, server_of
@@ -96,10 +96,7 @@ def suspects_of(
     """The records of an edge, with a step's expressions and condition, as in `Projection` and `KeyedInput`."""
 
     def given(spark: SparkSession) -> DataFrame:
-        from pyspark.sql import functions as f
-
-        frame = records.frame(spark)
-        return frame if kinds is None else frame.where(f.col(KIND).isin(sorted(kinds)))
+        return frame_of_kinds(records.frame(spark), kinds)
 
     made = ", ".join(f"'{at}', {bounded(text)}" for at, text in enumerate(texts)) or "'0', 0"
     made = f"named_struct({made})"

@@ -11,6 +11,7 @@ from engine.expressions.costs import bounded
 from engine.model.position import ordinal
 from engine.planner import NodePlan
 from engine.python_functions.on_spark import with_call
+from engine.runtime.edges.records import frame_of_kinds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,8 +30,7 @@ def run_native(node: NodePlan, step: Native, inputs: Sequence[DataFrame]) -> Dat
 
     frames = []
     for port, (frame, projection) in enumerate(zip(inputs, step.projections, strict=True)):
-        if step.kinds is not None:
-            frame = frame.where(f.col(KIND).isin(sorted(step.kinds)))
+        frame = frame_of_kinds(frame, step.kinds)
         if projection.where is not None:
             frame = frame.where(f.expr(bounded(projection.where)))
         if projection.call is not None:

@@ -155,6 +155,13 @@ def of_kinds(records: Records, kinds: frozenset[int] | None) -> Records:
     return meeting(records, pc.is_in(records.column(KIND), pa.array(sorted(kinds), pa.int8())))
 
 
+def frame_of_kinds(records: DataFrame, kinds: frozenset[int] | None) -> DataFrame:
+    """The same of a frame."""
+    from pyspark.sql import functions as f
+
+    return records if kinds is None else records.where(f.col(KIND).isin(sorted(map(int, kinds))))
+
+
 def meeting(records: Records, flags: Any) -> Records:
     """The records that meet a condition; often all do, and nothing is copied."""
     return records if isinstance(flags, pa.BooleanArray) and flags.true_count == len(flags) else records.filter(flags)

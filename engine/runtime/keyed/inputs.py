@@ -33,7 +33,7 @@ from engine.model.schema import Schema
 from engine.model.spark_types import type_of_data
 from engine.model.types import BOOLEAN, VOID, quote
 from engine.planner import NodePlan
-from engine.runtime.edges.records import EdgeRecords, meeting, of_kinds
+from engine.runtime.edges.records import EdgeRecords, frame_of_kinds, meeting, of_kinds
 from engine.runtime.keyed.hashing import Hashes, bucket_of, hashes_of
 from engine.runtime.record_search import Suspects, suspects_of
 from engine.runtime.reports import Batches, Report, RunTasks, run_each, task_name
@@ -259,13 +259,9 @@ def spread(
 
 def gathered_frame(spark: SparkSession, given: StepInput) -> DataFrame:
     """The keys and values of all inputs, as Spark computes them."""
-    from pyspark.sql import functions as f
-
     whole: DataFrame | None = None
     for port, (records, kinds) in enumerate(zip(given.edges, given.passing, strict=True)):
-        frame = records.frame(spark)
-        if kinds is not None:
-            frame = frame.where(f.col(KIND).isin(sorted(kinds)))
+        frame = frame_of_kinds(records.frame(spark), kinds)
         part = _gathered(frame, port, given.step.inputs[port], len(given.edges))
         whole = part if whole is None else whole.unionByName(part, allowMissingColumns=True)
     assert whole is not None
