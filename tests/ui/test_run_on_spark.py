@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from engine.spark.engines import Engine, save_engine
 from engine.spark.workspace import Workspace
 from storage import Store
 from storage.model import RunStatus
+from tests.engine.planning import pipeline_of
 from tests.storage.staying_runs import files_in
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of
@@ -114,6 +116,24 @@ def test_changelogs_that_could_not_be_read_here_are_refused_at_once(
         "the changelogs cannot stay in the workspace: this machine cannot read what the workers write"
     )
     assert files_in(tmp_path / "workspace") == []
+
+
+def test_a_run_is_cancelled_while_the_bucket_of_its_source_is_silent(
+    spark: SparkSession, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{listening.getsockname()[1]}")
+        for name in ("AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "x")
+        read = ("csv", {"path": "s3://silent/in/a.csv"})
+        manager = RunManager(store)
+        run_id = manager.start(pipeline_of("read -> out", read=read, out=("sink", {})), master="local[2]")
+        asked, _ = listening.accept()
+        with asked:
+            manager.cancel(run_id)
+            assert manager.wait(run_id, 120)
+        # Not what the bucket's client says when it gives up.
+        assert store.runs.get(run_id).status is RunStatus.CANCELLED
 
 
 def test_each_output_of_an_operator_has_its_own_counts_on_the_canvas(spark: SparkSession, store: Store) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
 
 from engine.contract.live import Checkpoint
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
 # Long enough for an abandoned session to be noticed, so that emptying opens a new one.
 _EMPTY_AGAIN_AFTER_S: Final = 15.0
+_LOOK_S: Final = 0.1
+_Answer = TypeVar("_Answer")
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -72,9 +77,8 @@ def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
     job.progress.phase = "planning"
     work = _work(job, number)
     with looking_at(storage_of(engine, lambda: spark)), fetching(work / "web"):
-        planned = (plan if job.live is None else plan_live)(job.pipeline, TypeRules(), job.folder)
-        if job.cancel.is_set():
-            raise job.cancel.error()
+        make = plan if job.live is None else plan_live
+        planned = _unless_cancelled(job, lambda: make(job.pipeline, TypeRules(), job.folder))
         with _files(job, work, store, engine, spark) as files:
             stays_in = None
             if job.live is None:
@@ -93,6 +97,28 @@ def _run_once(job: Job, store: Store, going_on: GoingOn, number: int) -> None:
                 frees=True,
                 stays_in=stays_in,
             )
+
+
+def _unless_cancelled(job: Job, work: Callable[[], _Answer]) -> _Answer:
+    """The answer of work that may wait for a server that is silent: a run that is cancelled does not wait with it.
+
+    Its thread ends with that server's time limit, and keeps no process alive.
+    """
+    answer: Future[_Answer] = Future()
+    context = copy_context()
+
+    def do() -> None:
+        try:
+            answer.set_result(context.run(work))
+        except BaseException as error:  # noqa: BLE001 - raised by whoever waits
+            answer.set_exception(error)
+
+    threading.Thread(target=do, name=f"run {job.run_id}, planning", daemon=True).start()
+    while not wait([answer], _LOOK_S).done and not job.cancel.is_set():
+        pass
+    if job.cancel.is_set():
+        raise job.cancel.error()
+    return answer.result()
 
 
 def _work(job: Job, number: int) -> Path:
