@@ -37,6 +37,16 @@ _OWN_SYNTAX: Final = frozenset(
 )
 
 
+def _call_with_unit(parser: Any) -> exp.Expr:
+    """A call whose first one of three arguments is a unit of time, not a column."""
+    name = parser._tokens[parser._index - 2]
+    arguments = parser._parse_csv(parser._parse_lambda)
+    first = arguments[0] if len(arguments) == 3 else None
+    if isinstance(first, exp.Column) and not first.table and not first.this.quoted:
+        arguments[0] = exp.var(first.name)
+    return exp.Anonymous(this=name.text, expressions=arguments).update_positions(name)
+
+
 class SparkSql(Spark):
     """Spark SQL whose functions keep their written names; it has had a TIME for longer than sqlglot knows."""
 
@@ -46,7 +56,8 @@ class SparkSql(Spark):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         FUNCTION_PARSERS: ClassVar = {
-            name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+            **{name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
+            **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF", "DATEADD", "DATEDIFF", "DATE_DIFF"), _call_with_unit),
         }
 
     class Generator(SparkGenerator):
