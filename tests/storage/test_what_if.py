@@ -36,14 +36,11 @@ def bound(kind: str, time: int) -> int:
 
 
 def late(arrivals: Arrivals, sources: list[str], delay: int, lateness: int, kind: str) -> list[int]:
-    """The late events, by the rule."""
+    """The late events, by the rule. The runs here end no source."""
     top: dict[str, int] = {}
-    last = {source: at for at, (source, _) in enumerate(arrivals) if source in sources}
     found = []
     for seq, (source, time) in enumerate(arrivals, 1):
-        marks = [
-            MAX if last[each] < seq - 1 else top[each] - delay for each in sources if each in top or each not in last
-        ]
+        marks = [top[each] - delay for each in sources if each in top]
         if len(marks) == len(sources) and min(marks) >= bound(kind, time) + lateness:
             found.append(seq)
         top[source] = max(top.get(source, time), time)
