@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from engine.contract.above import above_of, why_timeless
 from engine.contract.derived import Derived
@@ -68,6 +68,7 @@ def order_by(key: SortKey, emitted: Emitted) -> dict[str, Any]:
     return {"column": emitted.names[name], "descending": key.descending, "nulls": nulls}
 
 
+Decided = TypeVar("Decided")
 Make = Callable[["Emitter", Any, frozenset[str]], Emitted]
 
 
@@ -87,11 +88,6 @@ class Described:
         """The types of columns of the relation."""
         return [self.schema.column(self.emitted.names[column]).type for column in columns]
 
-    def types_of(self, values: Iterable[Expr]) -> list[Type]:
-        """The types of expressions over the relation."""
-        writer = self.emitter.writer(self.emitted)
-        return [writer.type_of(writer.write(value)) for value in values]
-
 
 @dataclass
 class Emitter:
@@ -100,6 +96,7 @@ class Emitter:
     relations: by node, the relations whose rows it has, if not all of their columns. pinned: nodes that further queries
     will read, so that no projection replaces them. written: by node, the part of a query that it was made of. typed: by
     what was written for the next node, the expression. said: by an expression of a node, the same in Flink SQL.
+    decisions: what `decided` knows.
     """
 
     analyzer: Analyzer
@@ -115,6 +112,7 @@ class Emitter:
     written: dict[str, Expr | None] = field(default_factory=dict)
     typed: dict[str, Typed] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)
+    decisions: dict[tuple[str, int, frozenset[str]], tuple[Relation, Any]] = field(default_factory=dict)
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
         """Make the nodes of a relation. needed: the columns that are used above it."""
@@ -133,9 +131,24 @@ class Emitter:
         return relation, emitted
 
     def described(self, relation: Relation, needed: Iterable[str]) -> Described:
-        """What the nodes of a relation would give, for what is decided by types or keys. Raises SqlRejected."""
-        apart = self.apart()
-        return Described(apart, apart.emit(relation, needed))
+        """What the nodes of a relation would give, for what is decided by types. Raises SqlRejected."""
+
+        def describe(apart: Emitter) -> Described:
+            return Described(apart, apart.emit(relation, needed))
+
+        return self.decided(describe, relation, frozenset(needed))
+
+    def decided(self, decide: Callable[[Emitter], Decided], relation: Relation, needed: frozenset[str]) -> Decided:
+        """What is decided with a relation's nodes made apart from this pipeline. They are made once for each decision:
+
+        a relation stands below many others, each of which may ask about its own inputs.
+        """
+        key = (decide.__qualname__, id(relation), needed)
+        if key not in self.decisions:
+            # The relation is kept, so that no other one gets its identity.
+            self.decisions[key] = relation, decide(self.apart())
+        decision: Decided = self.decisions[key][1]
+        return decision
 
     def apart(self) -> Emitter:
         """The same pipeline, to which nodes can be added that this one does not get."""
@@ -155,17 +168,20 @@ class Emitter:
 
     def writer(self, emitted: Emitted) -> Writer:
         """A writer of expressions over a node's output."""
-        schema = self.schema(emitted)
+        return self.writer_over(self.schema(emitted), emitted.names, emitted.node)
+
+    def writer_over(self, schema: Schema, names: Mapping[str, str], node: str = "") -> Writer:
+        """A writer of expressions over columns. names: by column of a relation, its name among them."""
 
         def type_of(text: str) -> Type:
             try:
-                return self.analyzer.type_of(text, schema, emitted.node, "")
+                return self.analyzer.type_of(text, schema, node, "")
             except ExpressionError as error:
                 if text not in self.typed:
                     raise
                 raise SqlRejected(as_typed(error.reason, self.typed), self.typed[text].expression) from error
 
-        return Writer(emitted.names, type_of, schema, self.typed)
+        return Writer(names, type_of, schema, self.typed)
 
     def source(self, node: Node) -> None:
         """Add a source, once."""

@@ -41,7 +41,11 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     if windows is not None and not is_plain:
         return _per_attached_window(emitter, relation, windows)
     read = [aggregate_function(call) for name, call in relation.calls if name in needed]
-    if all(map(may_be_its_argument, read)) and _is_of_single_rows(emitter.apart(), relation, needed):
+
+    def is_of_single_rows(apart: Emitter) -> bool:
+        return _is_of_single_rows(apart, relation, needed)
+
+    if all(map(may_be_its_argument, read)) and emitter.decided(is_of_single_rows, relation, needed):
         return _removed(emitter, relation, needed)
     emitted, relation = input_of(emitter, relation, needed)
     group_by, calls = _grouped(emitter, emitted, relation)

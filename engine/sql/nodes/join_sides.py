@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
@@ -11,9 +11,21 @@ from sqlglot import exp
 from engine.expressions.conditions import can_compute
 from engine.expressions.parsing import tree_of
 from engine.joins.sides import JoinKind, joined
-from engine.model.schema import Schema
+from engine.model.schema import Column, Schema
 from engine.model.types import INTEGERS, Type, quote
-from engine.sql.algebra import Expr, Join, Relation, mentioned, plain, ref, substituted, together
+from engine.sql.algebra import (
+    Expr,
+    Filter,
+    Join,
+    Relation,
+    Select,
+    Sorted,
+    mentioned,
+    plain,
+    ref,
+    substituted,
+    together,
+)
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Emitted, Emitter
@@ -83,8 +95,29 @@ def with_comparable_keys(emitter: Emitter, relation: Join, condition: Condition)
 
 def _types(emitter: Emitter, relation: Relation, keys: Sequence[Expr]) -> list[list[Type]]:
     """The types of each key's parts."""
-    described = emitter.described(relation, frozenset().union(*map(mentioned, keys)))
-    return [described.types_of(_parts(key)) for key in keys]
+    columns: list[Column] = []
+    for name in sorted(frozenset().union(*map(mentioned, keys))):
+        first, own = _origin(relation, name)
+        described = emitter.described(first, {own})
+        if own in described.emitted.names:
+            columns.append(replace(described.schema.column(described.emitted.names[own]), name=name))
+    writer = emitter.writer_over(Schema(tuple(columns)), {column.name: column.name for column in columns})
+    return [[writer.type_of(writer.write(part)) for part in _parts(key)] for key in keys]
+
+
+def _origin(relation: Relation, column: str) -> tuple[Relation, str]:
+    """The relation that a column comes from, and its name there: joins, filters and renaming leave its type alone."""
+    match relation:
+        case Filter() | Sorted():
+            return _origin(relation.input, column)
+        case Select() if (name := plain(dict(relation.items)[column])) is not None:
+            return _origin(relation.input, name)
+        case Join() if column in relation.left.columns:
+            return _origin(relation.left, column)
+        case Join():
+            own = next(name for name, in_pair in relation.right_names.items() if in_pair == column)
+            return _origin(relation.right, own)
+    return relation, column
 
 
 def _of_common_types(a: Expr, b: Expr, left: Sequence[Type], right: Sequence[Type]) -> tuple[Expr, Expr]:
