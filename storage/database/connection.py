@@ -12,7 +12,7 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -93,6 +93,7 @@ class Database:
         self._beside = 0
         self._roomy = 0
         self._served: KnownFiles | None = None
+        self._staying: set[str] = set()
         self._connection: Cursor | None = self._connect()
 
     def _connect(self) -> Cursor:
@@ -147,8 +148,9 @@ class Database:
             return cursor
 
     def serve(self, files: Mapping[str, int]) -> None:
-        """Let queries read these objects of buckets, which do not change. files: their sizes by URI."""
+        """Let queries read these files in workspaces, which do not change. files: their sizes by path or URI."""
         with self._lock:
+            self._staying.update(files)
             if self._served is None and any(map(is_uri, files)):
                 self._served = KnownFiles({})
                 if self._connection is not None:
@@ -255,7 +257,7 @@ class Database:
         """What an error says of the file, of those in a workspace or of a text, read or written; None if nothing."""
         if _DAMAGED.search(str(error)):
             return StoreDamaged(self.path, first_sentence(str(error)))
-        if (reason := failure_in(str(error))) is not None:
+        if (reason := failure_in(str(error), self._staying)) is not None:
             return StayingRecordsAway(reason)
         return TextRefused() if _HALF in str(error) else None
 
@@ -373,14 +375,18 @@ def _mib(size: int) -> str:
     return f"{size}MiB"
 
 
-def failure_in(text: str) -> str | None:
-    """What DuckDB's message says of records in a workspace that cannot be read; None if nothing."""
+def failure_in(text: str, files: Collection[str] | None = None) -> str | None:
+    """What DuckDB's message says of records in a workspace that cannot be read; None if nothing.
+
+    files: those in workspaces; without them, a file that is missing is taken for one.
+    """
     if (away := _AWAY.search(text)) is not None:
         return away[1]
     missing = _MISSING.search(text)
     # Where there is no such file, DuckDB looks for a folder.
     place = (missing[1] or missing[2]).removesuffix("/**/*.parquet") if missing else ""
-    return f"There is no file {place} on this machine." if place else None
+    is_away = place and (files is None or place in files)
+    return f"There is no file {place} on this machine." if is_away else None
 
 
 def first_sentence(text: str) -> str:

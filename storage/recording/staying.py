@@ -24,6 +24,11 @@ class StayingChangelogs:
         with self._database.catalog_transaction() as cursor:
             cursor.execute("INSERT INTO staying_folders VALUES (?, ?)", [run_id, folder])
 
+    @property
+    def has_folders(self) -> bool:
+        """Whether any run, also a deleted one, has files in a workspace."""
+        return self._database.count("FROM staying_folders") > 0
+
     def folders(self, run_id: int) -> tuple[str, ...]:
         """The folders with files of a run."""
         sql = "SELECT folder FROM staying_folders WHERE run_id = ?"

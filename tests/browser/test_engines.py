@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_server import App, running_app
-from tests.browser.canvas_page import start_run
+from tests.browser.canvas_page import open_example, start_run
 from tests.browser.conftest import OpenPage, press, rows, wait_until_settled
 from tests.storage.staying_runs import files_in
 
@@ -111,7 +111,7 @@ def test_a_run_on_a_second_engine_says_so(open_page: OpenPage) -> None:
     added(page, "one core", "local[1]")
     page.get_by_role("link", name="Pipelines").click()
     wait_until_settled(page)
-    page.get_by_role("button", name="Open", exact=True).first.click()
+    open_example(page, "Word frequency")
     choice = page.get_by_role("combobox", name="Engine")
     expect(choice).to_be_visible()
     wait_until_settled(page)
@@ -133,20 +133,21 @@ def test_changelogs_of_a_run_stay_in_the_workspace_and_its_pages_read_them_there
 ) -> None:
     page = open_page("engines")
     press(page, "Add an engine")
-    field(page, "Name").fill("stays")
+    name = f"stays in {tmp_path.name}"
+    field(page, "Name").fill(name)
     field(page, "Address").fill("local[2]")
     field(page, "Workspace").fill(str(tmp_path / "workspace"))
     page.get_by_text("Changelogs of bounded runs stay there").click()
     press(page, "Save")
-    expect(page.get_by_text("changelogs stay there")).to_be_visible()
+    expect(page.get_by_text("changelogs stay there").first).to_be_visible()
     page.get_by_role("link", name="Pipelines").click()
     wait_until_settled(page)
-    page.get_by_role("button", name="Open", exact=True).first.click()
+    open_example(page, "Word frequency")
     choice = page.get_by_role("combobox", name="Engine")
     expect(choice).to_be_visible()
     wait_until_settled(page)
     choice.click()
-    page.get_by_role("option", name="stays").click()
+    page.get_by_role("option", name=name).click()
     wait_until_settled(page)
     start_run(page)
     expect(page.get_by_text(re.compile(r"Run \d+ finished"))).to_be_visible(timeout=TEST_TIMEOUT_MS)

@@ -307,7 +307,8 @@ def runs() -> RunManager:
             # Only one process can open the store, so all notes and folders beside it belong to runs that have ended.
             _MANAGERS[path] = RunManager(workspace.store(), folder=workspace.folder())
             remove_folders(_MANAGERS[path].work)
-            empty_in_background(leftovers(_MANAGERS[path].work), then=workspace.store().staying.sweep)
+            staying = workspace.store().staying
+            empty_in_background(leftovers(_MANAGERS[path].work), then=staying.sweep if staying.has_folders else None)
         return _MANAGERS[path]
 
 

@@ -441,7 +441,7 @@ def test_the_enforcer_drops_records_with_null_where_the_sink_takes_none(
 def test_a_field_of_two_rows_is_ambiguous_without_its_row(spark: SparkSession) -> None:
     table = "CREATE TABLE t (a ROW<f INT, b ROW<g INT>>, c ROW<f INT, b ROW<g INT>>);\n"
     table += "INSERT INTO t VALUES (ROW(1, ROW(2)), ROW(3, ROW(4)));"
-    for name, ways in (("f", "a.f or c.f"), ("g", "a.b.g or c.b.g"), ("t.g", "a.b.g or c.b.g")):
+    for name, ways in (("f", "t.a.f or t.c.f"), ("g", "t.a.b.g or t.c.b.g"), ("t.g", "t.a.b.g or t.c.b.g")):
         sentence = f"the column {name[-1]!r} is ambiguous. Write {ways}."
         assert sentence in refusals(f"{table}\nSELECT {name} FROM t;", spark)
 

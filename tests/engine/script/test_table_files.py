@@ -10,7 +10,6 @@ import duckdb
 import pytest
 
 from engine.model.pipeline import Edge, Node, Pipeline
-from engine.sql.rejected import SqlRejected
 from tests.engine.script.scripts import read, written
 from tests.engine.sources.workbooks import write_workbook
 
@@ -55,7 +54,11 @@ def test_a_source_as_a_script_and_back_is_itself(name: str, folder: Path, spark:
     assert written(back.pipeline, spark, folder).text == script.text
 
 
-def test_a_database_that_is_not_known_is_refused_with_those_that_are(spark: SparkSession, folder: Path) -> None:
+def test_a_table_of_an_unknown_database_has_no_rows_and_a_note_names_those_that_are_known(
+    spark: SparkSession, folder: Path
+) -> None:
     script = "CREATE TABLE t (a INT) WITH ('connector' = 'jdbc', 'url' = 'jdbc:db2://h/d'); SELECT * FROM t"
-    with pytest.raises(SqlRejected, match=r"'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE'"):
-        read(script, spark, folder)
+    back = read(script, spark, folder)
+    assert back.pipeline.nodes[0].parameters["rows"] == []
+    [note] = back.warnings
+    assert "'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE'" in note
