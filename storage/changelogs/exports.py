@@ -24,8 +24,9 @@ import duckdb
 
 from storage.changelogs.exported_values import Format, exported
 from storage.changelogs.filters import conditions
-from storage.database.connection import Database, first_sentence
+from storage.database.connection import Database
 from storage.database.edge_records import records_of
+from storage.database.sentences import first_sentence
 from storage.database.sql import identifier, literal
 from storage.errors import ExportFailed
 from storage.model import Edge

@@ -12,7 +12,7 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -22,6 +22,7 @@ import duckdb
 
 from engine.reading.files.known_files import KnownFiles
 from engine.reading.files.storage import is_uri
+from storage.database.sentences import failure_in, first_sentence
 from storage.database.sql import identifier
 from storage.errors import (
     StayingRecordsAway,
@@ -70,9 +71,6 @@ _PATIENCE_S: Final = 5.0
 _AGAIN_S: Final = 0.01
 # DuckDB's words for a text that has half of a character.
 _HALF: Final = "cannot encode str as UTF-8"
-# DuckDB tells of an error in Python with its traceback.
-_AWAY: Final = re.compile(r"^(?:[\w.]+\.)?(?:UnknownFile|BucketError|BucketAway): (.*)$", re.MULTILINE)
-_MISSING: Final = re.compile(r'No files found that match the pattern "([^"]*)"|Cannot (?:open|access) file "([^"]*)"')
 _DISK_FULL: Final = ("no space left", "disk full", "file too large", "disk quota", "not enough space")
 
 
@@ -89,6 +87,7 @@ class Database:
         self._writing = threading.RLock()
         self._latest: WeakValueDictionary[int, Cursor] = WeakValueDictionary()
         self._cursors: WeakSet[Cursor] = WeakSet()
+        self._asked: WeakSet[Cursor] = WeakSet()
         self._followed: set[int] = set()
         self._beside = 0
         self._roomy = 0
@@ -222,11 +221,14 @@ class Database:
         def answer() -> Answer:
             with self.cursor() as cursor:
                 try:
+                    self._asked.add(cursor)
                     for name, table in (tables or {}).items():
                         cursor.register(name, table)
                     return ask(cursor)
                 except duckdb.Error as error:
                     raise self._told(error) or StoreReadFailed(self.path, first_sentence(str(error))) from error
+                finally:
+                    self._asked.discard(cursor)
 
         return self.with_room(answer)
 
@@ -324,6 +326,9 @@ class Database:
             until = time.monotonic() + _PATIENCE_S
             for each in (*self._cursors, self._connection):
                 if each is not None:
+                    # Between a query and its result DuckDB would let the connection be closed.
+                    while each in self._asked and time.monotonic() < until:
+                        time.sleep(_AGAIN_S)
                     _close(each, until)
             self._connection = None
 
@@ -373,24 +378,3 @@ def _most_memory_mib() -> int:
 
 def _mib(size: int) -> str:
     return f"{size}MiB"
-
-
-def failure_in(text: str, files: Collection[str] | None = None) -> str | None:
-    """What DuckDB's message says of records in a workspace that cannot be read; None if nothing.
-
-    files: those in workspaces; without them, a file that is missing is taken for one.
-    """
-    if (away := _AWAY.search(text)) is not None:
-        return away[1]
-    missing = _MISSING.search(text)
-    # Where there is no such file, DuckDB looks for a folder.
-    place = (missing[1] or missing[2]).removesuffix("/**/*.parquet") if missing else ""
-    is_away = place and (files is None or place in files)
-    return f"There is no file {place} on this machine." if is_away else None
-
-
-def first_sentence(text: str) -> str:
-    """DuckDB's message without its class, its hints and its stack."""
-    line = text.strip().splitlines()[0] if text.strip() else "no reason was given"
-    line = re.sub(r"^(\w+ )*(Error|exception): ", "", line)
-    return line if line.endswith((".", "!")) else f"{line}."

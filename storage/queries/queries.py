@@ -15,8 +15,9 @@ from typing import Any, Final
 import duckdb
 
 from engine.model.whole_texts import half_at
-from storage.database.connection import SETTINGS, Cursor, Database, failure_in, first_sentence
+from storage.database.connection import SETTINGS, Cursor, Database
 from storage.database.run_tables import SCHEMA_PREFIX
+from storage.database.sentences import failure_in, first_sentence
 from storage.database.sql import identifier, literal
 from storage.errors import QueryFailed, QueryRefused, QueryStopped
 from storage.queries.error_line import line_of

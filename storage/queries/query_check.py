@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import duckdb
 
-from storage.database.connection import Cursor, first_sentence
+from storage.database.connection import Cursor
+from storage.database.sentences import first_sentence
 from storage.errors import QueryRefused
 from storage.queries.error_line import line_of
 
