@@ -102,6 +102,12 @@ def joins(number: int) -> str:
     return f"{DDL}SELECT t0.a FROM t AS t0 {' '.join(joined)};"
 
 
+def cast_joins(number: int) -> str:
+    """Joins whose keys get a common type."""
+    joined = (f"JOIN t AS t{at} ON t{at - 1}.a = t{at}.a * 1.5" for at in range(1, number + 1))
+    return f"{DDL}SELECT t0.a FROM t AS t0 {' '.join(joined)};"
+
+
 def unions(number: int) -> str:
     return f"{DDL}{' UNION ALL '.join(f'SELECT a, b + {at} AS b FROM t' for at in range(number + 1))};"
 
@@ -111,6 +117,7 @@ def unions(number: int) -> str:
 LONG = [
     pytest.param(views, 100, 2.5, id="100 views, each on the one before"),
     pytest.param(joins, 60, 5.0, id="60 joins"),
+    pytest.param(cast_joins, 40, 5.0, id="40 joins with casts"),
     pytest.param(unions, 150, 2.6, id="150 unions"),
 ]
 
