@@ -5,16 +5,16 @@ They never change. Their sizes are known, so that opening one asks the store not
 
 from __future__ import annotations
 
-import io
 import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from fsspec import AbstractFileSystem
 
 from engine.reading.files.buckets import SCHEMES, told
-from engine.reading.files.storage import file_system
+from engine.reading.files.storage import Fetched, file_system
 
 _WRITTEN: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _OPEN: Final = 256
@@ -35,11 +35,11 @@ class KnownFiles(AbstractFileSystem):  # type: ignore[misc]
         self._streams: dict[str, Any] = {}
         self._lock = threading.Lock()
 
-    def open(self, path: str, mode: str = "rb", **_: Any) -> _Ranges:
+    def open(self, path: str, mode: str = "rb", **_: Any) -> Fetched:
         """A file to read."""
         if mode != "rb":
             raise PermissionError(path)
-        return _Ranges(self, path, self._size(path))
+        return Fetched(self._size(path), partial(self.read_at, path))
 
     def glob(self, path: str, **_: Any) -> list[str]:
         """The file itself: their names are no patterns."""
@@ -62,7 +62,7 @@ class KnownFiles(AbstractFileSystem):  # type: ignore[misc]
         """Always the same."""
         return _WRITTEN
 
-    def read_at(self, path: str, size: int, at: int) -> bytes:
+    def read_at(self, path: str, at: int, size: int) -> bytes:
         """Some bytes of a file."""
         with self._lock:
             stream = self._streams.pop(path, None)
@@ -82,31 +82,3 @@ class KnownFiles(AbstractFileSystem):  # type: ignore[misc]
             message = f"{path} is no file of a run."
             raise UnknownFile(message)
         return self.sizes[path]
-
-
-class _Ranges(io.RawIOBase):
-    def __init__(self, files: KnownFiles, path: str, size: int) -> None:
-        self._files = files
-        self._path = path
-        self._size = size
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence] + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        left = max(self._size - self._at, 0)
-        size = left if size < 0 else min(size, left)
-        read = self._files.read_at(self._path, size, self._at) if size else b""
-        self._at += len(read)
-        return read

@@ -49,8 +49,7 @@ ADVICE: Final = "Choose another file, or write this one again, in smaller row gr
 
 def rows_in(file: InputFile) -> int:
     """How many rows a file has, from its footer."""
-    with file.open() as stream:
-        return int(pq.read_metadata(stream).num_rows)
+    return int(_footer(file).num_rows)
 
 
 def parts_of(files: Sequence[InputFile], size: int = PART_BYTES) -> tuple[ParquetPart, ...]:

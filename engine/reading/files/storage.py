@@ -89,10 +89,12 @@ def is_uri(path: str) -> bool:
 
 def fetched_file(size: int, read: Callable[[int, int], bytes]) -> IO[bytes]:
     """A file that is fetched as it is read. read: the bytes from a place on, at most so many."""
-    return io.BufferedReader(cast(io.RawIOBase, _Fetched(size, read)), FETCHED_BYTES)
+    return io.BufferedReader(cast(io.RawIOBase, Fetched(size, read)), FETCHED_BYTES)
 
 
-class _Fetched(io.RawIOBase):
+class Fetched(io.RawIOBase):
+    """A file of which just what is asked for is read. read: the bytes from a place on, at most so many."""
+
     def __init__(self, size: int, read: Callable[[int, int], bytes]) -> None:
         self._size = size
         self._read = read
@@ -135,7 +137,7 @@ def open_file(path: str, modified_ns: int = 0) -> IO[bytes]:
     return Path(path).open("rb")
 
 
-class _Object(_Fetched):
+class _Object(Fetched):
     """A file at a URI. Its ranges are fetched one by one: all must be of the same object."""
 
     def __init__(self, uri: str, modified_ns: int) -> None:
