@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from engine.contract.frames import EACH
 from engine.expressions import Expression
 from engine.expressions.costs import bounded
+from engine.expressions.parsing import SPARK, UNREADABLE, called, tree_of
 from engine.model.row_values import to_pylist
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, quote
@@ -122,14 +122,14 @@ def plain_values(column: Any) -> list[Any]:
 def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:
     """The elements by record, if they are a sequence of numbers, as for windows; else None."""
     try:
-        tree = parse_one(each, dialect="spark")
-    except SqlglotError:
+        tree = tree_of(each)
+    except UNREADABLE:
         return None
     if isinstance(tree, exp.Array):
         return _same_for_all(tree, schema, records)
-    if not isinstance(tree, exp.GenerateSeries):
+    if called(tree) != "sequence" or len(tree.expressions) != 3:
         return None
-    ends = [without_spark(tree.args[end].sql(dialect="spark"), schema, records) for end in ("start", "end", "step")]
+    ends = [without_spark(end.sql(dialect=SPARK), schema, records) for end in tree.expressions]
     if any(end is None for end in ends):
         return None
     ranges: list[Sequence[int]] = []
