@@ -42,11 +42,13 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
         return _per_attached_window(emitter, relation, windows)
     read = [aggregate_function(call) for name, call in relation.calls if name in needed]
 
-    def is_of_single_rows(apart: Emitter) -> bool:
-        return _is_of_single_rows(apart, relation, needed)
+    def of_single_rows(apart: Emitter) -> Aggregate | None:
+        return _of_single_rows(apart, relation, needed)
 
-    if all(map(may_be_its_argument, read)) and emitter.decided(is_of_single_rows, relation, needed):
-        return _removed(emitter, relation, needed)
+    if all(map(may_be_its_argument, read)):
+        single = emitter.decided(of_single_rows, relation, needed)
+        if single is not None:
+            return _removed(emitter, relation, single, needed)
     emitted, relation = input_of(emitter, relation, needed)
     group_by, calls = _grouped(emitter, emitted, relation)
     parameters = {"group_by": group_by, "aggregates": calls, **code_of(relation.calls, relation.at)}
@@ -62,24 +64,29 @@ def _grouped(emitter: Emitter, emitted: Emitted, relation: Aggregate) -> tuple[l
     return group_by, [parameters for _, parameters in _calls(emitter, emitted, relation.calls, taken)]
 
 
-def _is_of_single_rows(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> bool:
-    """Whether Flink removes an aggregate: each group is one row at most, and each result that row's argument."""
+def _of_single_rows(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Aggregate | None:
+    """An aggregate with the calls that are read, if Flink removes it: each group is one row at most, and each result
+    that row's argument.
+    """
     emitted, relation = input_of(emitter, relation, needed)
     group_by, calls = _grouped(emitter, emitted, relation)
-    return is_one_row_each(emitter, emitted, group_by) and all(is_its_argument(call, group_by) for call in calls)
+    is_removed = is_one_row_each(emitter, emitted, group_by) and all(is_its_argument(call, group_by) for call in calls)
+    return relation if is_removed else None
 
 
-def _removed(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Emitted:
-    """An aggregate with one row per group as a projection. The nodes below compute no more than what is read of it."""
+def _removed(emitter: Emitter, relation: Aggregate, single: Aggregate, needed: frozenset[str]) -> Emitted:
+    """An aggregate with one row per group as a projection. The nodes below compute no more than what is read of it.
+
+    single: the same with only the calls that are read.
+    """
     if needed.issuperset(relation.columns):
-        emitted, relation = input_of(emitter, relation, needed)
+        emitted, single = input_of(emitter, relation, needed)
     else:
-        _, relation = input_of(emitter.apart(), relation, needed)
-        relation = replace(relation, groups=tuple(group for group in relation.groups if group[0] in needed))
-        emitted = projected(emitter, relation)
-        if not relation.columns:
+        single = replace(single, groups=tuple(group for group in single.groups if group[0] in needed))
+        emitted = projected(emitter, single)
+        if not single.columns:
             return Emitted(emitted.node, {})
-    return ungrouped(emitter, emitted, relation, *_grouped(emitter, emitted, relation))
+    return ungrouped(emitter, emitted, single, *_grouped(emitter, emitted, single))
 
 
 def _per_window(
