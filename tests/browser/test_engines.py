@@ -106,9 +106,8 @@ def test_the_embedded_engine_is_found_good(open_page: OpenPage, scheme: Literal[
     expect(page.get_by_text("Ready for pipelines")).to_be_visible()
 
 
-def test_a_run_on_a_second_engine_says_so(open_page: OpenPage) -> None:
-    page = open_page("engines")
-    added(page, "one core", "local[1]")
+def run_on(page: Page, engine: str) -> None:
+    """Run an example on an engine."""
     page.get_by_role("link", name="Pipelines").click()
     wait_until_settled(page)
     open_example(page, "Word frequency")
@@ -116,9 +115,15 @@ def test_a_run_on_a_second_engine_says_so(open_page: OpenPage) -> None:
     expect(choice).to_be_visible()
     wait_until_settled(page)
     choice.click()
-    page.get_by_role("option", name="one core").click()
+    page.get_by_role("option", name=engine).click()
     wait_until_settled(page)
     start_run(page)
+
+
+def test_a_run_on_a_second_engine_says_so(open_page: OpenPage) -> None:
+    page = open_page("engines")
+    added(page, "one core", "local[1]")
+    run_on(page, "one core")
     expect(page.get_by_text("Run 1 finished")).to_be_visible(timeout=TEST_TIMEOUT_MS)
     expect(page.get_by_text("on one core")).to_be_visible()
     page.get_by_role("button", name="Open the run").click()
@@ -140,16 +145,7 @@ def test_changelogs_of_a_run_stay_in_the_workspace_and_its_pages_read_them_there
     page.get_by_text("Changelogs of bounded runs stay there").click()
     press(page, "Save")
     expect(page.get_by_text("changelogs stay there").first).to_be_visible()
-    page.get_by_role("link", name="Pipelines").click()
-    wait_until_settled(page)
-    open_example(page, "Word frequency")
-    choice = page.get_by_role("combobox", name="Engine")
-    expect(choice).to_be_visible()
-    wait_until_settled(page)
-    choice.click()
-    page.get_by_role("option", name=name).click()
-    wait_until_settled(page)
-    start_run(page)
+    run_on(page, name)
     expect(page.get_by_text(re.compile(r"Run \d+ finished"))).to_be_visible(timeout=TEST_TIMEOUT_MS)
     page.get_by_role("button", name="Open the run").click()
     expect(page.get_by_text("The changelogs of this run stay in the workspace of its engine")).to_be_visible()
