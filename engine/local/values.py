@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlglot import exp
-
 from engine.contract.frames import EACH
 from engine.expressions import Expression
 from engine.expressions.costs import bounded
@@ -125,8 +123,8 @@ def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[S
         tree = tree_of(each)
     except UNREADABLE:
         return None
-    if isinstance(tree, exp.Array):
-        return _same_for_all(tree, schema, records)
+    if called(tree) == "array":
+        return _same_for_all(tree.expressions, schema, records)
     if called(tree) != "sequence" or len(tree.expressions) != 3:
         return None
     ends = [without_spark(end.sql(dialect=SPARK), schema, records) for end in tree.expressions]
@@ -144,11 +142,11 @@ def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[S
     return ranges
 
 
-def _same_for_all(array: exp.Array, schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:
+def _same_for_all(elements: Sequence[Any], schema: Schema, records: pa.Table) -> list[Sequence[int]] | None:
     """The elements of an array of integers, such as the sets of GROUPING SETS; else None."""
     import pyarrow as pa
 
-    columns = [without_spark(each.sql(dialect="spark"), schema, records) for each in array.expressions]
+    columns = [without_spark(element.sql(dialect=SPARK), schema, records) for element in elements]
     if not columns or any(column is None or column.type != pa.int64() or column.null_count for column in columns):
         return None
     return [*zip(*(column.to_pylist() for column in columns), strict=True)]
