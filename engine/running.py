@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.batch_check.check import Recorded
 from engine.contract.frames import KIND, SEQ, STEP, late_ddl
 from engine.contract.operator import OUT
-from engine.contract.problems import Problems
+from engine.contract.problems import Problems, cut_of
 from engine.contract.recorder import EpochOutput, ForwardingRecorder, Recorder, stretches
 from engine.expressions.analyzer import TypeRules
 from engine.model.changelog import SYMBOLS
@@ -67,7 +68,7 @@ class Collected(ForwardingRecorder):
         )
 
     def problems(self, spark: SparkSession) -> Problems:
-        """The records that were late, and the rejected rows."""
+        """The records that were late, the rejected rows, and the values that were cut."""
         from pyspark.sql import functions as F
 
         rejected = [file for output in self._outputs for file in output.rejected]
@@ -77,7 +78,8 @@ class Collected(ForwardingRecorder):
             verdicts = ledger.groupBy("seq", "step").agg(F.max("is_dropped").alias("is_dropped"))
             records = {row[0]: row[1] for row in verdicts.groupBy("is_dropped").count().collect()}
         rows = spark.read.schema("node string").parquet(*rejected).count() if rejected else 0
-        return Problems(records.get(True, 0), records.get(False, 0), rows)
+        cut = sum((cut_of(output) for output in self._outputs), Counter())
+        return Problems(records.get(True, 0), records.get(False, 0), rows, cut)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from engine.contract.frames import POSITION
-from engine.contract.problems import Problems
+from engine.contract.problems import Problems, cut_of
 from engine.contract.recorder import EpochOutput, ForwardingRecorder, Recorder
 from engine.model.printing import Printed, aligned, cells, head, json_line, printable, widths
 from engine.model.zones import Zone
@@ -85,8 +85,8 @@ class PrintingRecorder(ForwardingRecorder):
 def _problems(output: EpochOutput) -> Problems:
     rejected = sum(pq.read_metadata(file).num_rows for file in output.rejected)
     if not output.late:
-        return Problems(rejected=rejected)
+        return Problems(rejected=rejected, cut=cut_of(output))
     tables = [pq.read_table(file, columns=["seq", "step", "is_dropped"]) for file in output.late]
     records = pa.concat_tables(tables).group_by(["seq", "step"]).aggregate([("is_dropped", "any")])
     dropped = pc.sum(records.column("is_dropped_any")).as_py()
-    return Problems(dropped, len(records) - dropped, rejected)
+    return Problems(dropped, len(records) - dropped, rejected, cut_of(output))

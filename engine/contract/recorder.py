@@ -185,7 +185,8 @@ class EpochOutput:
     edges: by (node, port), the files of all edges that are not views. clocks: the events of sources whose watermark
     follows from each record. watermarks: files (or folders) of `watermarks_schema`, with the events of all other
     sources, and the ends of all sources. Clocks and watermarks together have each source event once. late, fires,
-    rejected, key_times (by node), expired: files or folders of these schemas; they may be missing. held: what the state
+    rejected, key_times (by node), expired: files or folders of these schemas; they may be missing. cut: by source and
+    column, how many values lost digits beyond microseconds. held: what the state
     of each node with state holds. decision, checkpoint: of a live run, the decisions for the epoch, and the data to
     continue after it (`engine.contract.live`). turns: of sources that become idle or active again; becoming idle is a
     separate event. now: the steps of the recorded clock, if it is not event time. staying: by (node, port), the files
@@ -199,6 +200,7 @@ class EpochOutput:
     late: tuple[str, ...] = ()
     fires: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
+    cut: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     key_times: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     expired: tuple[str, ...] = ()
     held: tuple[Held, ...] = ()

@@ -41,7 +41,8 @@ class ReadPart(NamedTuple):
 
     records: KIND and WATERMARK if the scan has them, then the source's columns. file: the file of the records. lines:
     by record, the line within the part. lines_before: returns the number of lines in the file before the part. files:
-    by record, the file, if there are several.
+    by record, the file, if there are several. cut: by column, how many values of
+    records lost digits beyond microseconds.
     """
 
     records: pa.RecordBatch
@@ -50,6 +51,7 @@ class ReadPart(NamedTuple):
     rejected: Sequence[Rejected] = ()
     lines_before: Callable[[], int] = _none
     files: Sequence[str] = ()
+    cut: Mapping[str, int] = MappingProxyType({})
 
     def with_file_columns(self, of_files: Mapping[str, Callable[[str], str]]) -> ReadPart:
         """The records with columns of their files. of_files: of `Source.file_columns`."""
@@ -128,8 +130,9 @@ def rows_of(
                     size = part.records.num_rows
                     yield _records(part.with_file_columns(values), np.arange(at, at + size), arrow, with_lines)
                     at += size
-                    if part.rejected:
-                        yield _rejected(part.rejected, at, arrow)
+                    beside = [*part.rejected, *((None, count, None, name) for name, count in part.cut.items())]
+                    if beside:
+                        yield _beside(beside, at, arrow)
 
     places = spark.range(0, len(parts), 1, max(1, len(parts)))
     return places.mapInArrow(sent(task), source_rows_ddl(schema))
@@ -147,7 +150,8 @@ def _records(part: ReadPart, ordinals: Any, arrow: pa.Schema, with_lines: bool) 
     return pa.RecordBatch.from_arrays(arrays, schema=arrow)
 
 
-def _rejected(rows: Sequence[Rejected], ordinal: int, arrow: pa.Schema) -> pa.RecordBatch:
+def _beside(rows: Sequence[tuple[str | None, int, str | None, str]], ordinal: int, arrow: pa.Schema) -> pa.RecordBatch:
+    """Rejected rows, and the counts of cut values (`engine.contract.source.SourceFrames`)."""
     columns = dict(zip((FILE, LINE, RAW, REASON), zip(*rows, strict=True), strict=True))
     values = {ORDINAL: [ordinal] * len(rows), **columns}
     arrays = [pa.array(values[f.name], f.type) if f.name in values else pa.nulls(len(rows), f.type) for f in arrow]

@@ -44,7 +44,8 @@ class SourceFrames:
     rows: ORDINAL BIGINT (any ascending numbers in order of arrival within the source), KIND TINYINT (0..3; null for a
     watermark event), WATERMARK BIGINT (epoch ms for a watermark event, else null), the schema's columns, typed; FILE
     STRING and LINE BIGINT, which records may also have, RAW STRING and REASON STRING of a rejected row, null in
-    records. A record's event time is not null.
+    records. A record's event time is not null. A row with a REASON and without RAW is neither: it says how
+    many values (LINE) of a column (REASON) lost digits beyond microseconds.
     """
 
     rows: DataFrame

@@ -307,6 +307,7 @@ def _run_epoch(
         late=tuple(file for output in outputs.values() for file in output.late),
         fires=tuple(file for output in outputs.values() for file in output.fires),
         rejected=events.rejected,
+        cut=events.cut,
         key_times={name: output.key_times for name, output in outputs.items() if output.key_times},
         expired=tuple(file for output in outputs.values() for file in output.expired),
         held=tuple(output.held for output in outputs.values() if output.held is not None),

@@ -163,8 +163,8 @@ def _type_of(stored: pa.DataType, name: str, file: InputFile, node: str) -> Type
 
     if (known := type_of(stored)) is not None:
         return known
-    other = f"a decimal of at most {MOST_DIGITS} digits" if t.is_decimal(stored) else "microseconds"
-    message = f"the column {name!r} of {file.name} is {stored}, which cannot be read; write it as {other} or text."
+    other = f"a decimal of at most {MOST_DIGITS} digits or " if t.is_decimal(stored) else ""
+    message = f"the column {name!r} of {file.name} is {stored}, which cannot be read; write it as {other}text."
     raise SourceError(message, node, "path")
 
 

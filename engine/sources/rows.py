@@ -9,7 +9,7 @@ object), and all kinds are possible. A row that does not fit is rejected; its li
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -29,6 +29,7 @@ from engine.model.types import STRING, quote
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
 from engine.reading.flink_table import create_table, from_changelog, row_sql, rows_above
 from engine.reading.typed.columns import check_names, column_of, derive_source
+from engine.reading.typed.typed_rows import RowTypes
 
 _RAW_CHARS: Final = 500
 
@@ -100,11 +101,14 @@ class Rows(Source):
         """The rows as typed values, and the rejected ones."""
         schema = self.derive(node, folder).schema
         records: list[list[Any]] = []
+        given: list[list[Any]] = []
         lines: list[int] = []
         rejected: list[Rejected] = []
         for line, item in enumerate(self.rows, start=1):
             try:
-                records.append(self._record(item, schema, node))
+                record, values = self._record(item, schema, node)
+                records.append(record)
+                given.append(values)
                 lines.append(line)
             except Unfit as error:
                 raw = json.dumps(item, ensure_ascii=False)[:_RAW_CHARS]
@@ -115,7 +119,7 @@ class Rows(Source):
         columns = zip(*records, strict=True) if records else [()] * len(fields)
         arrays = [pa.array(values, type_) for values, (_, type_) in zip(columns, fields, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
-        part = ReadPart(batch, node, lines, rejected)
+        part = ReadPart(batch, node, lines, rejected, cut=_cut(given, schema))
         return Scan((part,), _itself, has_marks=has_marks)
 
     @property
@@ -169,13 +173,14 @@ class Rows(Source):
         types = [column.type for column in schema]
         return row_sql([SYMBOLS[kind], *values], [STRING, *types]) if self.changelog else row_sql(values, types)
 
-    def _record(self, item: list[Any] | dict[str, Any], schema: Schema, node: str) -> list[Any]:
-        """Kind, watermark and values of one item. Raises Unfit with the reason for the rejection."""
+    def _record(self, item: list[Any] | dict[str, Any], schema: Schema, node: str) -> tuple[list[Any], list[Any]]:
+        """Kind, watermark and values of one item, and the values as given. Raises Unfit with the reason."""
         if isinstance(item, dict) and set(item) == {"watermark"} and "watermark" not in schema:
-            return [None, _watermark(item["watermark"], node), *[None] * len(schema)]
+            nothing = [None] * len(schema)
+            return [None, _watermark(item["watermark"], node), *nothing], nothing
         kind, values = self._kind_and_values(item, schema)
         row = [_value(value, column) for value, column in zip(values, schema, strict=True)]
-        return [kind, None, *row]
+        return [kind, None, *row], values
 
     def _kind_and_values(self, item: list[Any] | dict[str, Any], schema: Schema) -> tuple[int, list[Any]]:
         kind: Any = SYMBOLS[INSERT]
@@ -202,6 +207,15 @@ class Rows(Source):
 
 def _itself(part: ReadPart) -> Iterator[ReadPart]:
     yield part
+
+
+def _cut(rows: Sequence[Sequence[Any]], schema: Schema) -> dict[str, int]:
+    """By column, how many values of these rows lose digits beyond microseconds."""
+    texts = [
+        pa.array([json.dumps(value) if isinstance(value, str | list | dict) else None for value in values], pa.string())
+        for values in zip(*rows, strict=True)
+    ]
+    return RowTypes(tuple(schema)).cut(texts) if rows else {}
 
 
 def _value(value: Any, column: Column) -> Any:

@@ -246,6 +246,14 @@ COMMENT ON TABLE run_staying_files IS 'The files of outputs whose records stay i
 COMMENT ON TABLE staying_folders IS 'Folders of workspaces with such files, also of deleted runs until they are empty.';
 """
 
+CUT_VALUES: Final = """
+CREATE TABLE run_cut_values (
+    run_id BIGINT NOT NULL, node VARCHAR NOT NULL, column_name VARCHAR NOT NULL, cut BIGINT NOT NULL
+);
+COMMENT ON TABLE run_cut_values IS
+    'By source and column, how many values lost digits beyond microseconds: a row for each epoch that has such values.';
+"""
+
 Step = str | Callable[[Cursor], None]
 """SQL, or a function where a step depends on what the store holds."""
 
@@ -266,6 +274,7 @@ MIGRATIONS: Final[tuple[tuple[int, str, Step], ...]] = (
     (14, "open lifetimes", OPEN_LIFETIMES),
     (15, "shares", SHARES),
     (16, "staying changelogs", STAYING),
+    (17, "cut values", CUT_VALUES),
 )
 VERSION: Final = MIGRATIONS[-1][0]
 

@@ -103,6 +103,14 @@ class LateRecords(OfAllRuns):
         by_node = {str(row[0]): (int(row[6] or 0), int(row[7] or 0)) for row in rows if row[6] or row[7]}
         return LateTotals(last_seq, records, dropped, used, rejected, by_node)
 
+    def cut(self, run_id: int) -> dict[tuple[str, str], int]:
+        """By source and column, how many values lost digits beyond microseconds so far."""
+        rows = self._database.rows(
+            "SELECT node, column_name, sum(cut)::BIGINT FROM run_cut_values WHERE run_id = ? GROUP BY ALL ORDER BY ALL",
+            [run_id],
+        )
+        return {(str(node), str(column)): int(count) for node, column, count in rows}
+
     def summary(self, run_id: int, last_seq: int) -> tuple[LateSummary, ...]:
         """Per operator and source: the late records up to an event, and the delays with which none had been."""
         if not self._runs.edges(run_id):

@@ -29,6 +29,7 @@ _TABLES: Final = (
     "run_epochs",
     "run_edges",
     "run_problems",
+    "run_cut_values",
     "run_late_records",
     "run_checks",
     "run_answers",

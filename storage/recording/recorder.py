@@ -186,6 +186,9 @@ class Recording:
         self._append_late(cursor, parquet_files(output.late))
         self._append_fires(cursor, parquet_files(output.fires))
         self._append_rejected(cursor, parquet_files(output.rejected))
+        for source, cut in output.cut.items():
+            for column, count in cut.items():
+                cursor.execute("INSERT INTO run_cut_values VALUES (?, ?, ?, ?)", [self.run_id, source, column, count])
         for node, places in output.key_times.items():
             self._append_key_times(cursor, node, parquet_files(places))
         held_state.append(cursor, self._tables, output, parquet_files(output.expired))

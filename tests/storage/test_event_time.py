@@ -193,6 +193,14 @@ def test_allowed_lateness_lowers_the_delay_that_is_needed(store: Store, tmp_path
     assert store.late.page(run_id).records[0].needed_delay_ms == 30 - (19 + 8) + 1
 
 
+def test_values_that_lost_digits_are_counted_by_source_and_column(store: Store, tmp_path: Path) -> None:
+    cut = ({"a": {"ts": 2, "sent": 1}}, {"a": {"ts": 3}})
+    run_id = recorded(store, tmp_path, PLAN, *(Epoch(number=at, cut=counts) for at, counts in enumerate(cut)))
+    assert store.late.cut(run_id) == {("a", "sent"): 1, ("a", "ts"): 5}
+    store.runs.delete(run_id)
+    assert store.late.cut(run_id) == {}
+
+
 def test_rejected_rows_come_in_the_order_of_their_lines(store: Store, tmp_path: Path) -> None:
     rows = [("a", "a.csv", 9, "x,y", "no number"), ("a", "a.csv", 2, "", "an empty line")]
     run_id = recorded(store, tmp_path, PLAN, Epoch(rejected=rows))

@@ -214,7 +214,7 @@ def without_shares(client: duckdb.DuckDBPyConnection) -> None:
     """The catalog as studios made it that kept all records, in the store."""
     for column in ("share", "left_out", "stays"):
         client.execute(f"ALTER TABLE run_edges DROP COLUMN {column}")
-    for table in ("run_staying_files", "staying_folders"):
+    for table in ("run_staying_files", "staying_folders", "run_cut_values"):
         client.execute(f"DROP TABLE {table}")
 
 

@@ -93,6 +93,7 @@ class Epoch:
     turns: Sequence[Turn] = ()
     expired: Sequence[tuple[Any, ...]] = ()
     held: Sequence[Held] = ()
+    cut: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     files: int = 1
 
     def write(self, folder: Path, edges: Sequence[EdgeInfo]) -> EpochOutput:
@@ -117,6 +118,7 @@ class Epoch:
             late=(problems["late"],),
             fires=(problems["fires"],),
             rejected=(problems["rejected"],),
+            cut=self.cut,
             key_times={name: (folder / "key_times" / name,) for name in self.key_times},
             turns=tuple(self.turns),
             expired=(problems["expired"],),

@@ -10,7 +10,7 @@ from storage import Store
 from storage.wanted import SortOrder
 from tests.engine.planning import pipeline_of, rows
 from tests.storage.local_runs import run_locally
-from tests.storage.written_runs import Epoch, columns, edge, plan
+from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, html_of, rows_of, traces_of
@@ -110,6 +110,14 @@ def test_rejected_rows_are_listed_with_file_line_and_reason(seeded: dict[str, in
         "clicks.csv",
         "clicks",
     ]
+
+
+def test_columns_that_lost_digits_are_told(store: Store, tmp_path: Path, open_view: OpenView) -> None:
+    clicks = edge("clicks", columns(word="string"), watermark_delay_ms=0)
+    epoch = Epoch(0, {"clicks": [(1, b"", "+I", ("w",))]}, cut={"clicks": {"sent_at": 1203}})
+    run_id = recorded(store, tmp_path, plan(clicks), epoch)
+    said = [each.value for each in open_view("event_time", run=run_id).info]
+    assert any("1,203 values had digits beyond microseconds, which were cut off" in each for each in said), said
 
 
 def test_a_range_of_events_is_drawn_alone(seeded: dict[str, int], open_view: OpenView) -> None:

@@ -19,7 +19,14 @@ from ui.components.event_time.event_time_chart import event_time_chart, shows_wi
 from ui.components.event_time.late_file import LATE_FILE, late_file
 from ui.components.event_time.late_groups import late_groups
 from ui.components.event_time.late_link import LATE, is_late, open_late_file
-from ui.components.event_time.late_records import late_records, late_summary, none_late, rejected_rows, rejected_summary
+from ui.components.event_time.late_records import (
+    cut_values,
+    late_records,
+    late_summary,
+    none_late,
+    rejected_rows,
+    rejected_summary,
+)
 from ui.components.event_time.late_table import outcome_of, window_of
 from ui.components.event_time.lead_chart import lead_chart
 from ui.components.event_time.lead_map_chart import lead_map_chart
@@ -317,6 +324,7 @@ def _late(run: Run, totals: LateTotals) -> None:
 
 
 def _rejected(run: Run, totals: LateTotals) -> None:
+    cut_values(run)
     if not totals.rejected:
         return
     st.subheader("Rejected rows", anchor=False)

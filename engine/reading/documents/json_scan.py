@@ -71,15 +71,17 @@ class JsonReader:
     def of(self, block: Block, name: str, numbers: Places) -> ReadPart:
         """The records and rejected lines of a block. name: of its file."""
         # A block of this size may be one line that is too long.
-        records = _at_once(block, self.rows) if len(block.text) <= LINE_BYTES else None
-        if records is not None:
-            return ReadPart(records, name, range(block.first, block.first + block.size), (), numbers.before)
+        part = _at_once(block, self.rows, name, numbers) if len(block.text) <= LINE_BYTES else None
+        if part is not None:
+            return part
         lines, rejected = objects_of(block, numbers)
         objects = [line.object for line in lines]
-        columns, reasons = self.rows.judged([_texts(objects, column.name) for column in self.rows.columns])
+        texts = [_texts(objects, column.name) for column in self.rows.columns]
+        columns, reasons = self.rows.judged(texts)
         rejected += [numbers.rejected(lines[at].number, lines[at].raw, why) for at, why in reasons.items()]
         batch, places = records_of(self.rows.batch(columns), [line.number for line in lines], set(reasons))
-        return ReadPart(batch, name, places, sorted(rejected), numbers.before)
+        cut = self.rows.cut(texts, reasons)
+        return ReadPart(batch, name, places, sorted(rejected), numbers.before, cut=cut)
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ class EnvelopeReader:
                 kinds.append(kind)
                 rows.append(row)
                 owners.append(at)
-        columns, reasons = self.rows.judged([_texts(rows, column.name) for column in self.rows.columns])
+        texts = [_texts(rows, column.name) for column in self.rows.columns]
+        columns, reasons = self.rows.judged(texts)
         # If one record does not fit, all records of its line are rejected; the first misfit gives the reason.
         broken: dict[int, str] = {}
         for place in sorted(reasons):
@@ -123,10 +126,11 @@ class EnvelopeReader:
         lost = {place for place, at in enumerate(owners) if at in broken} if broken else set()
         batch = self.rows.batch({KIND: pa.array(kinds, pa.int8()), **columns})
         batch, places = records_of(batch, [lines[at].number for at in owners], lost)
-        return ReadPart(batch, name, places, sorted(rejected), numbers.before)
+        cut = self.rows.cut(texts, lost)
+        return ReadPart(batch, name, places, sorted(rejected), numbers.before, cut=cut)
 
 
-def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
+def _at_once(block: Block, rows: RowTypes, name: str, numbers: Places) -> ReadPart | None:
     """The records of a block in which every line is valid; None if the lines have to be read one by one."""
     text = block.text.removesuffix(b"\n")
     # Then no object continues on the next line: no opening brace can follow a closing one.
@@ -161,7 +165,9 @@ def _at_once(block: Block, rows: RowTypes) -> pa.RecordBatch | None:
         columns[column.name] = values = held if column.type in _DIRECT else cast_texts(held, column.type)
         if not all_fit(values, held, column):
             return None
-    return rows.batch(columns)
+    lines = range(block.first, block.first + block.size)
+    cut = rows.cut([batch.column(column.name) for column in rows.columns])
+    return ReadPart(rows.batch(columns), name, lines, (), numbers.before, cut=cut)
 
 
 def objects_of(block: Block, numbers: Places, *, skip_null: bool = False) -> tuple[list[Line], list[Rejected]]:

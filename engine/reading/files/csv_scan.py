@@ -93,13 +93,10 @@ class _Reading:
         if not block:
             return
         # A block of this size may be one line that is too long.
-        records = None if self.how.multi_line or len(block) > LINE_BYTES else self._at_once(block, size)
-        if records is None:
-            yield self._one_by_one(block, first)
-        else:
-            yield ReadPart(records, self.name, range(first, first + size), (), self.numbers.before)
+        part = None if self.how.multi_line or len(block) > LINE_BYTES else self._at_once(block, first, size)
+        yield self._one_by_one(block, first) if part is None else part
 
-    def _at_once(self, block: bytes, lines: int) -> pa.RecordBatch | None:
+    def _at_once(self, block: bytes, first: int, lines: int) -> ReadPart | None:
         """The records of a block in which every line is valid; None if the lines have to be read one by one."""
         how = self.how
         quote = how.quote.encode()
@@ -147,7 +144,9 @@ class _Reading:
             if not all_fit(values, texts, column):
                 return None
             columns[column.name] = values
-        return how.rows.batch(columns)
+        cut = how.rows.cut([batch.column(column.name) for column in how.rows.columns])
+        records = how.rows.batch(columns)
+        return ReadPart(records, self.name, range(first, first + lines), (), self.numbers.before, cut=cut)
 
     def _one_by_one(self, block: bytes, first: int) -> ReadPart:
         """The records of a block, read line by line, and the reasons why other lines are rejected."""
@@ -171,7 +170,8 @@ class _Reading:
         columns, reasons = how.rows.judged(texts)
         rejected += [self.numbers.rejected(lines[at], raws[at], reason) for at, reason in reasons.items()]
         batch, places = records_of(how.rows.batch(columns), lines, set(reasons))
-        return ReadPart(batch, self.name, places, sorted(rejected), self.numbers.before)
+        cut = how.rows.cut(texts, reasons)
+        return ReadPart(batch, self.name, places, sorted(rejected), self.numbers.before, cut=cut)
 
     def _lines(self, block: bytes, first: int) -> Iterator[tuple[int, bytes]]:
         """The lines with their numbers. If quotes can hold line breaks: the records, numbered by their first lines."""

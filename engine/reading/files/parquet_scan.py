@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
 from engine.reading.apart.limits import limited_memory, memory_bytes
 from engine.reading.files.input_files import InputFile
-from engine.reading.files.parquet_values import counts_of, held, json_of, row_at
+from engine.reading.files.parquet_values import counts_of, cut_in, held, json_of, row_at
 from engine.reading.files.storage import open_file
 from engine.reading.files.together import of_each
 from engine.reading.typed.typed_rows import RowTypes, records_of
@@ -102,13 +102,16 @@ class ParquetReader:
             values = [held(batch.column(column.name), column.type) for column in self.rows.columns]
             columns, reasons = self.rows.checked(values, self._beyond_the_calendar([value for value, _ in values]))
             records, kept = records_of(self.rows.batch(columns), lines, set(reasons))
+            kept_rows = batch.take(pa.array([line - lines.start for line in kept], pa.int64())) if reasons else batch
+            counts = {column.name: cut_in(kept_rows.column(column.name)) for column in self.rows.columns}
         rejected = [
             Rejected(
                 part.name, part.rows_before + lines[at], json_of(row_at(batch, at), batch.schema)[:RAW_CHARS], reason
             )
             for at, reason in sorted(reasons.items())
         ]
-        return ReadPart(records, part.name, kept, rejected, partial(int, part.rows_before))
+        cut = {name: count for name, count in counts.items() if count}
+        return ReadPart(records, part.name, kept, rejected, partial(int, part.rows_before), cut=cut)
 
     def _beyond_the_calendar(self, columns: Sequence[pa.Array]) -> dict[int, str]:
         """The rejection reasons, by row index, of times that Python and SQL cannot write."""

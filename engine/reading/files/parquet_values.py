@@ -56,7 +56,7 @@ def type_of(type_: pa.DataType) -> Type | None:
         return type_of(type_.value_type)
     if t.is_decimal(type_) and type_.precision <= MOST_DIGITS:
         return types.Decimal(type_.precision, type_.scale)
-    if t.is_timestamp(type_) and type_.unit != "ns":
+    if t.is_timestamp(type_):
         return types.TIMESTAMP if type_.tz else types.TIMESTAMP_NTZ
     if t.is_time(type_):
         return types.Time(MILLISECONDS)
@@ -77,7 +77,8 @@ def held(values: pa.Array, type_: Type) -> tuple[pa.Array, pa.Array]:
         values = values.dictionary_decode()
     natural = type_of(values.type)
     if not has_struct(values.type) and natural is not None and natural.is_held_as(type_):
-        made = values.cast(type_.arrow)
+        # Nanoseconds are cut off, and counted.
+        made = values.cast(type_.arrow, safe=not is_in_nanos(values.type))
         return made, made
     texts = _texts(values)
     if natural is None or not (natural.is_number and type_.is_number):
@@ -88,6 +89,18 @@ def held(values: pa.Array, type_: Type) -> tuple[pa.Array, pa.Array]:
         whole = [None if value is None or value - value != 0 else str(int(value)) for value in values.to_pylist()]
         return cast_texts(pa.array(whole, pa.string()), type_), texts
     return cast_texts(texts, type_), texts
+
+
+def is_in_nanos(type_: pa.DataType) -> bool:
+    """Whether it is a time in nanoseconds."""
+    return bool(t.is_timestamp(type_)) and type_.unit == "ns"
+
+
+def cut_in(values: pa.Array) -> int:
+    """How many times have digits beyond microseconds."""
+    if not is_in_nanos(values.type):
+        return 0
+    return int(np.count_nonzero(values.cast(pa.int64()).fill_null(0).to_numpy() % 1000))
 
 
 def has_struct(type_: pa.DataType) -> bool:
@@ -156,7 +169,7 @@ def _python(values: pa.Array) -> list[Any]:
 def _texts(values: pa.Array) -> pa.Array:
     """The values as Spark writes them."""
     if t.is_timestamp(values.type):
-        text = values.cast(pa.timestamp("us", values.type.tz and "UTC")).cast(pa.string())
+        text = values.cast(pa.timestamp("us", values.type.tz and "UTC"), safe=False).cast(pa.string())
         return pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])?\.?0*Z?$", r"\1")
     if t.is_floating(values.type):
         numbers = values.to_numpy(zero_copy_only=False)

@@ -10,6 +10,7 @@ Source: Flink DynamicKafkaDeserializationSchema.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
@@ -87,15 +88,16 @@ class MessageReader:
         messages = messages_in(piece)
         places = _Places(messages, piece.name)
         rejected: dict[int, Rejected] = {}
+        cut: Counter[str] = Counter()
         values = messages.column("value").to_pylist()
         keys = messages.column("key").to_pylist() if self.key is not None else []
         wanted = [at for at, value in enumerate(values) if value is not None]
-        part, owners = self._read(self.value, "value", values, wanted, places, rejected)
+        part, owners = self._read(self.value, "value", values, wanted, places, rejected, cut)
         columns = {name: part.column(name) for name in part.schema.names}
         if self.key is not None:
             said = dict(rejected)
             asked = list(range(len(values))) if self.upserts else wanted
-            of_keys, keyed = self._read(self.key, "key", keys, asked, places, rejected)
+            of_keys, keyed = self._read(self.key, "key", keys, asked, places, rejected, cut)
             of_keys = of_keys.rename_columns([f"{self.key_prefix}{name}" for name in of_keys.schema.names])
             # If the value cannot be read, its error is the reason.
             rejected |= said
@@ -119,6 +121,7 @@ class MessageReader:
             [places.offset(at) for at in owners],
             [rejected[at] for at in sorted(rejected)],
             files=[places.file(at) for at in owners],
+            cut=cut,
         )
 
     def _read(
@@ -129,6 +132,7 @@ class MessageReader:
         wanted: Sequence[int],
         places: _Places,
         rejected: dict[int, Rejected],
+        cut: Counter[str],
     ) -> tuple[pa.RecordBatch, list[int]]:
         """The records of some keys or values, and the index of the message of each."""
         if isinstance(format_, Binary):
@@ -161,6 +165,8 @@ class MessageReader:
             return _nothing(format_.rows), []
         block = Block(b"\n".join(lines) + b"\n", 1, len(lines))
         part = format_.of(block, places.name, _Numbers(places, owners, what))
+        prefix = self.key_prefix if what == "key" else ""
+        cut.update({f"{prefix}{name}": count for name, count in part.cut.items()})
         for one in part.rejected:
             rejected[one.line] = places.rejected_message(one.line, one.raw.encode(), one.reason)
         return part.records, [owners[line - 1] for line in part.lines]

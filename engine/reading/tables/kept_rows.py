@@ -114,7 +114,7 @@ class KeptRowsReader:
         reasons |= {at: why for at, why in broken if why is not None}
         records, kept = records_of(self.rows.batch(columns), lines, set(reasons))
         rejected = [Rejected(called, lines[at], self._raw(texts, at), reason) for at, reason in sorted(reasons.items())]
-        return ReadPart(records, called, kept, rejected)
+        return ReadPart(records, called, kept, rejected, cut=self.rows.cut(texts, reasons))
 
     def _raw(self, texts: Sequence[pa.Array], at: int) -> str:
         """The row as JSON, without nulls."""

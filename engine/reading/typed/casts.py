@@ -45,6 +45,7 @@ _TIME: Final = re.compile(
     r"(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?(.*))?)?)?)?",
     re.DOTALL,
 )
+_NANOSECONDS: Final = r":[0-9]{2}[.][0-9]{6}[0-9]*[1-9]"
 _STARTS_WITH_YEAR: Final = re.compile(r"[0-9]{4}-")
 _OFFSET: Final = re.compile(
     r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2}|[0-9]:[0-9]{2}|[0-9]{1,2}:[0-9]|[0-9]{2}(?::?[0-9]{2}){1,2}|[0-9]:[0-9]{2}:[0-9]{2})"
@@ -110,6 +111,12 @@ def cast_texts(texts: pa.Array, type_: Type) -> pa.Array:
         case types.Decimal():
             return _each(trimmed, type_, lambda text: _decimal(text, type_.precision, type_.scale))
     raise ValueError(type_.unsupported)
+
+
+def cut_of(texts: pa.Array, type_: Type) -> pa.Array | None:
+    """Whether each text has digits beyond microseconds that a cast to the type drops; None if the type has no times."""
+    has_times = type_.has(lambda part: isinstance(part, Timestamp))
+    return pc.match_substring_regex(texts, _NANOSECONDS) if has_times else None
 
 
 def unfit_inside(text: str, type_: Type) -> UnfitInside | None:

@@ -9,7 +9,6 @@ alternative is a column of texts. The watermark delay is derived from the disord
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Final
+
+import pyarrow as pa
 
 from engine.contract.source import ComputedColumn
 from engine.model.schema import Column, TimeUnit
@@ -35,13 +36,13 @@ from engine.model.types import (
 )
 from engine.reading.files.csv_sample import Dialect, header_of, records_of_file, renamed_columns
 from engine.reading.files.input_files import InputFile
+from engine.reading.typed.casts import cut_of
 from engine.reading.typed.inference import infer_text, kind_of_text
 
 ROWS: Final = 20_000
 """The number of rows in the profile."""
 _ALMOST_ALL: Final = 0.95
 _ENOUGH: Final = 20
-_NANOSECONDS: Final = re.compile(r":\d\d\.\d{6}\d*[1-9]", re.ASCII)
 _KEPT: Final = 0.99
 _PLURAL: Final[dict[Type, str]] = {
     BIGINT: "integers",
@@ -151,7 +152,8 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
     # A type from the first rows, or of the user.
     if type_ in (BIGINT, DOUBLE, BOOLEAN):
         fit = sum(kinds[part] for part in _WIDER[type_]) or fit
-    cut = sum(_NANOSECONDS.search(text) is not None for text in values) if isinstance(proposed, Timestamp) else 0
+    is_cut = cut_of(pa.array(values), proposed)
+    cut = 0 if is_cut is None else is_cut.true_count
     beside += f"; {cut:,} {'has' if cut == 1 else 'have'} nanoseconds, which are cut off" if cut else ""
     beside += f" (of the first {ROWS:,} rows)" if len(texts) >= ROWS else ""
     unit = _unit_of(name, values) if type_ == BIGINT else None

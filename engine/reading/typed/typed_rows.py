@@ -5,7 +5,7 @@ The kind is checked first, then the columns in order; the first reason counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Final
@@ -18,7 +18,7 @@ from engine.contract.frames import KIND
 from engine.contract.scan import milliseconds
 from engine.model.schema import Column
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, with_article
-from engine.reading.typed.casts import cast_texts, unfit_inside
+from engine.reading.typed.casts import cast_texts, cut_of, unfit_inside
 from engine.reading.typed.kinds import kinds_of, unknown_kind
 
 _VALUE_CHARS: Final = 100
@@ -73,6 +73,12 @@ class RowTypes:
                     reasons[at] = _misfit(column, before[at].as_py(), values[at].is_valid)
         return typed_columns, reasons
 
+    def cut(self, texts: Sequence[pa.Array], lost: Collection[int] = ()) -> dict[str, int]:
+        """By column, how many values lose digits beyond microseconds. lost: the indexes of rows that are no records."""
+        masks = ((column.name, cut_of(held, column.type)) for column, held in zip(self.columns, texts, strict=True))
+        counts = {name: sum(at not in lost for at in _places(mask)) for name, mask in masks if mask is not None}
+        return {name: count for name, count in counts.items() if count}
+
     def misfits(self, columns: Mapping[str, pa.Array]) -> dict[int, str]:
         """The rejection reasons by row index, for columns already in their types."""
         values = [columns[column.name] for column in self.columns]
@@ -110,7 +116,7 @@ def _misfits(values: pa.Array, texts: pa.Array, column: Column) -> pa.Array:
 
 
 def _places(mask: pa.Array) -> list[int]:
-    places: list[int] = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+    places: list[int] = np.flatnonzero(pc.fill_null(mask, False).to_numpy(zero_copy_only=False)).tolist()
     return places
 
 

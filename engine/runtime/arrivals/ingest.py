@@ -49,8 +49,8 @@ EPOCH: Final = 4_000_000
 class Ingested:
     """Events that were ingested together, in `epochs` epochs, starting at the run's epoch `first_epoch`.
 
-    lines: the watermark of every source. rejected: files. after: the state after them. turns: the sources that
-    become idle or active. clock: the recorded clock, if state expires.
+    lines: the watermark of every source. rejected: files. cut: as in `EpochOutput`. after: the state after
+    them. turns: the sources that become idle or active. clock: the recorded clock, if state expires.
     """
 
     numbers: Numbers
@@ -58,6 +58,7 @@ class Ingested:
     first_epoch: int
     lines: Mapping[str, SourceLine]
     rejected: tuple[str, ...]
+    cut: Mapping[str, Mapping[str, int]]
     after: ArrivalState
     sources: Mapping[str, Arrived]
     turns: tuple[Turn, ...] = ()
@@ -103,6 +104,11 @@ class EpochEvents:
     def rejected(self) -> tuple[str, ...]:
         """The files of rejected rows, which belong to the first epoch."""
         return self.ingested.rejected if self.at == 0 else ()
+
+    @property
+    def cut(self) -> Mapping[str, Mapping[str, int]]:
+        """By source and column, how many values lost digits beyond microseconds; told with the first epoch."""
+        return self.ingested.cut if self.at == 0 else {}
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -304,6 +310,7 @@ def ingest(
         has_ended = known.has_ended or node.id in ending
         after[node.id] = SourceState(top_ms, reached, has_ended, stays or node.id in numbers.idle, begun)
     rejected = tuple(path for given in read.values() for path in given.rejected)
+    cut = {name: given.cut for name, given in read.items() if given.cut}
     if by_epochs and now_ms is not None:
         now = ((before.last_seq + 1, now_ms),)
     times_ms = [before.arrived_ms, *(unit.clock_ms for own in units.values() for unit in own)]
@@ -317,7 +324,7 @@ def ingest(
         if by_arrival:
             start_ms = MIN_WATERMARK if before.arrived_ms is None else before.arrived_ms
         clock = RecordedClock(workspace, tuple(tops), start_ms, numbers.last_seq, now, by_arrival)
-    return Ingested(numbers, epochs, first_epoch, lines, rejected, known_after, arrived, in_order, clock)
+    return Ingested(numbers, epochs, first_epoch, lines, rejected, cut, known_after, arrived, in_order, clock)
 
 
 def _seq(before: ArrivalState, place: int) -> int:

@@ -7,7 +7,8 @@ compute the same columns, they share the units.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,18 @@ from engine.reading.apart import LOOK_S, Foreign, answers_of
 from engine.reading.files.storage import is_uri
 from engine.reading.files.text_files import TextPart
 from engine.reading.typed.computed import computation_of, frames_of
-from engine.runtime.arrivals.units import BYTES, REJECTED, Unit, UnitFiles, UnitWriter, close_all, rejected_of, units_of
+from engine.runtime.arrivals.units import (
+    BYTES,
+    CUT,
+    REJECTED,
+    Unit,
+    UnitFiles,
+    UnitWriter,
+    close_all,
+    cut_of,
+    rejected_of,
+    units_of,
+)
 from engine.runtime.record_search import suspects_of_source
 from engine.runtime.record_waits import Watched
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard
@@ -42,11 +54,14 @@ _ADVICE: Final = "Choose another file, or write this one again."
 
 
 class Read(NamedTuple):
-    """The result of reading a source: its units in order of arrival, and the files of rejected rows."""
+    """The result of reading a source: its units in order of arrival, the files of rejected rows, and by column how many
+    values lost digits beyond microseconds.
+    """
 
     files: UnitFiles
     units: list[Unit]
     rejected: list[str]
+    cut: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -116,7 +131,10 @@ def take_in(
             raise
         message = f"it cannot be read: {reason_of(error)}"
         raise SourceError(message, node_id) from error
-    return {name: Read(files[name], units_of(reports, name), rejected_of(reports, name)) for name in files}
+    return {
+        name: Read(files[name], units_of(reports, name), rejected_of(reports, name), cut_of(reports, name))
+        for name in files
+    }
 
 
 def _foreign_among(scanned: Sequence[_Scanned]) -> SourceError | None:
@@ -212,8 +230,10 @@ def _read_part(source: _Scanned, number: int) -> Iterator[Report]:
         for made in source.made
     ]
     failing = source.node
+    cut: Counter[str] = Counter()
     try:
         for part in source.scan.read(source.scan.parts[number]):
+            cut.update(part.cut)
             for made, unit, rejected in writers:
                 failing = made.files[0].node
                 computed = made.compute(part)
@@ -233,6 +253,8 @@ def _read_part(source: _Scanned, number: int) -> Iterator[Report]:
                 yield {"node": files.node, REJECTED: file.path}
             if size:
                 yield {"node": files.node, BYTES: size}
+            if cut:
+                yield {"node": files.node, CUT: dict(cut)}
 
 
 def _bytes_of(part: Any) -> int:
@@ -264,8 +286,9 @@ def _read_by_spark(
         unit = files.begin(number, name)
         done: list[UnitWriter] = [unit]
         before = -1
+        cut: Counter[str] = Counter()
         for batch in batches:
-            records = _split(node_id, batch, rejected)
+            records = _split(node_id, batch, rejected, cut)
             ordinals = records.column(ORDINAL).to_numpy()
             cuts = [0, *(np.flatnonzero(np.diff(ordinals) < 0) + 1).tolist(), len(ordinals)]
             for low, high in zip(cuts, cuts[1:], strict=False):
@@ -283,7 +306,7 @@ def _read_by_spark(
                 if files.numbered is not None:
                     part = part.append_column(NUMBER, part.column(ORDINAL))
                 unit.write(part, int(ordinals[low]), before)
-        yield from close_all(node_id, iter(done), rejected)
+        yield from close_all(node_id, iter(done), rejected, cut)
 
     # Reading may take as long as its files and servers do: only expressions are watched.
     is_read_only = not (isinstance(node.operator, Source) and node.operator.computed)
@@ -300,13 +323,17 @@ def _read_by_spark(
     return reports
 
 
-def _split(node: str, batch: pa.RecordBatch, rejected: PartFile) -> pa.RecordBatch:
-    """The records of a batch; its rejected rows go to their file."""
+def _split(node: str, batch: pa.RecordBatch, rejected: PartFile, cut: Counter[str]) -> pa.RecordBatch:
+    """The records of a batch; its rejected rows go to their file, and the counts of cut values to `cut`."""
     reasons = batch.column(REASON)
     if reasons.null_count == batch.num_rows:
         return batch
     is_rejected = pc.is_valid(reasons)
     rows = batch.filter(is_rejected)
+    counts = rows.filter(pc.is_null(rows.column(RAW)))
+    for name, count in zip(counts.column(REASON).to_pylist(), counts.column(LINE).to_pylist(), strict=True):
+        cut[name] += count
+    rows = rows.filter(pc.is_valid(rows.column(RAW)))
     columns = [pa.array([node] * rows.num_rows), *(rows.column(name) for name in (FILE, LINE, RAW, REASON))]
     rejected.write(pa.RecordBatch.from_arrays(columns, schema=rejected_schema()))
     return batch.filter(pc.invert(is_rejected))

@@ -10,7 +10,8 @@ The units alone determine the numbers: their record counts and largest event tim
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -27,6 +28,8 @@ from engine.runtime.reports import Report
 from engine.spark.workspace import PartFile, Workspace
 
 REJECTED: Final = "rejected"
+CUT: Final = "cut"
+"""The key in a report of how many values lost digits beyond microseconds, by column."""
 
 
 class Unit(NamedTuple):
@@ -189,7 +192,12 @@ def rejected_of(reports: list[Report], node: str) -> list[str]:
     return sorted(report[REJECTED] for report in reports if report["node"] == node and REJECTED in report)
 
 
-def close_all(node: str, writers: Iterator[UnitWriter], rejected: PartFile) -> Iterator[Report]:
+def cut_of(reports: list[Report], node: str) -> Counter[str]:
+    """By column of a source, how many values lost digits beyond microseconds, as tasks reported."""
+    return sum((Counter(report[CUT]) for report in reports if report["node"] == node and CUT in report), Counter())
+
+
+def close_all(node: str, writers: Iterator[UnitWriter], rejected: PartFile, cut: Mapping[str, int]) -> Iterator[Report]:
     """Complete the files of a task, and report them."""
     for writer in writers:
         report = writer.close()
@@ -197,3 +205,5 @@ def close_all(node: str, writers: Iterator[UnitWriter], rejected: PartFile) -> I
             yield report
     if rejected.close():
         yield {"node": node, REJECTED: rejected.path}
+    if cut:
+        yield {"node": node, CUT: dict(cut)}

@@ -9,7 +9,6 @@ from typing import Final
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.contract.scan import ReadPart
 from engine.model.schema import Column, TimeUnit
 from engine.model.types import BIGINT, STRING
 from engine.reading.files import csv_scan
@@ -116,13 +115,13 @@ def test_a_block_reads_the_same_at_once_and_line_by_line(made: tuple[CsvReader, 
         part = TextPart(str(path), "in.csv", 0, None)
         reading = _Reading(reader, part.name, LineNumbers(part), at_start=True)
         for block in blocks_of(part):
-            at_once = reading._at_once(block.text, block.size)
+            at_once = reading._at_once(block.text, block.first, block.size)
             if at_once is None:
                 continue
             one_by_one = reading._one_by_one(block.text, block.first)
-            lines = range(block.first, block.first + block.size)
-            assert shown([ReadPart(at_once, "in.csv", lines)]) == shown([one_by_one])
-            assert at_once.schema == one_by_one.records.schema
+            assert shown([at_once]) == shown([one_by_one])
+            assert at_once.records.schema == one_by_one.records.schema
+            assert at_once.cut == one_by_one.cut
 
 
 @example((TINY, b"1\r\rx\r\n2\n\rx"), 1, 1)

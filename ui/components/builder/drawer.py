@@ -24,6 +24,7 @@ from ui.components.builder.stand_ins import tables_elsewhere
 from ui.components.changelog.table_as_of import table_as_of
 from ui.components.event_time.behind_watermark import behind_watermark
 from ui.components.event_time.late_records import (
+    cut_values,
     late_records,
     late_summary,
     none_late,
@@ -202,6 +203,7 @@ def _late(shown: Overlay | None) -> None:
     if totals.rejected:
         rejected_summary(run, totals)
         rejected_rows(run)
+    cut_values(run)
     if st.button("Look at event time", icon=":material/timeline:", type="tertiary", key="bench-event-time"):
         go("event_time")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.contract.problems import cut_sentence
 from storage.event_time.late_group import LateGroup
 from storage.event_time.model import LateTotals
 from storage.model import EventRange, Run
@@ -97,6 +98,13 @@ def rejected_summary(run: Run, totals: LateTotals) -> None:
         f"**{words.count(totals.rejected, 'row')} {were} rejected**{scope}: {they} could not be read, and the run went "
         f"on without {them}."
     )
+
+
+def cut_values(run: Run) -> None:
+    """Draw which columns of sources lost digits of their times."""
+    for (source, column), count in workspace.store().late.cut(run.run_id).items():
+        sentence = cut_sentence(count, words.escaped(f"{source}.{column}"))
+        st.info(f"{sentence} Keep such digits in a column of texts.", icon=":material/content_cut:")
 
 
 def rejected_rows(run: Run, *, height: int | None = None) -> None:
