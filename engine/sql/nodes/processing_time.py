@@ -91,8 +91,8 @@ def is_proctime(item: Expr) -> bool:
 def without_arrival_times(time: str, at: Expr) -> SqlRejected:
     """The error for windows of processing time over results: they need picked and filtered rows of a table."""
     message = (
-        f"{time!r} is a processing time; windows over it need a table's rows through projections, filters, lookups "
-        "and UNION ALL only. For other rows use the event time."
+        f"{time!r} is a processing time; windows over it need a table's rows through projections, filters, lookups, "
+        "UNION ALL and the first row of a key only. For other rows use the event time."
     )
     return SqlRejected(message, at)
 
@@ -113,6 +113,9 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
                 f'-- studio.arrived: "its name" above CREATE TABLE {name}.'
             )
             raise NoClock(message, at, name, for_windows=True)
+        case Rank() if not _keeps_first(relation):
+            # A row that is taken back leaves the window in which it is, which has long fired.
+            raise without_arrival_times(time, at)
         case Filter() | Rank() | Unnested() | Computed():
             below, column = _with_time(relation.input, time, at)
             return replace(relation, input=below), column
@@ -128,6 +131,13 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
             name = known or free_name(column, relation.columns)
             return Select(below, items if known else (*items, (name, ref(column, at)))), name
     raise without_arrival_times(time, at)
+
+
+def _keeps_first(relation: Rank) -> bool:
+    """Whether rows pass when they arrive, and stay: the first of a key to arrive."""
+    key = relation.order[0] if relation.order else None
+    time = None if key is None or key.descending else plain(key.expression)
+    return time is not None and relation.end == 1 and is_processing_time(relation.input, time, has_value=True)
 
 
 def _of_all(relation: Union, time: str, at: Expr) -> tuple[Relation, str]:

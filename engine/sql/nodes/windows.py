@@ -13,7 +13,12 @@ from engine.sql.clauses.row_number import row_count
 from engine.sql.functions.intervals import interval_ms
 from engine.sql.nodes.emitter import Emitted, Emitter, order_by
 from engine.sql.nodes.groups import call_parameters, not_an_event_time, window_parameters, with_event_time
-from engine.sql.nodes.processing_time import is_processing_time, over_arrival_times, range_of_arrival_times
+from engine.sql.nodes.processing_time import (
+    is_processing_time,
+    over_arrival_times,
+    range_of_arrival_times,
+    without_arrival_times,
+)
 from engine.sql.nodes.python_aggregates import require_known
 from engine.sql.nodes.ranks import with_results
 from engine.sql.nodes.time_bounds import only_event_time
@@ -59,6 +64,9 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
     # Rows of one moment of the recorded clock arrived one after the other, too.
     is_clocked = "preceding_ms" not in frame and is_processing_time(relation.input, time, has_value=True)
     is_arrival = is_clocked or time in emitted.arrival
+    if not is_arrival and time not in emitted.names:
+        # A range of the processing time of a side of a join.
+        raise without_arrival_times(time, relation.at)
     is_time = not is_arrival and emitter.schema(emitted).column(emitted.names[time]).time is not None
     if is_time:
         emitted = only_event_time(emitter, emitted, time, relation.at)
