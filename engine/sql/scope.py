@@ -100,11 +100,17 @@ class Scope:
 
         A name of no column is that of a field, if one of the rows has it, at any depth (Calcite's PEEK_FIELDS).
         """
-        parts = column.parts
+        parts = column.parts[self._database_of(column.parts) :]
         table = parts[0].name if len(parts) > 1 and self.has_table(parts[0].name) else ""
         name, *fields = parts[1:] if table else parts
         found = self._named(name.name, table, fields, column)
         return (found, fields) if found is not None else self._peeked([name, *fields], table, column)
+
+    def _database_of(self, parts: Sequence[Expr]) -> int:
+        """How many parts before a table are its database, and the catalog of this."""
+        if any(parts[0].name in (one.table, one.name) for one in self.visible):
+            return 0
+        return next((at for at in (1, 2) if len(parts) > at + 1 and self.has_table(parts[at].name)), 0)
 
     def _peeked(self, names: Sequence[Expr], table: str, column: exp.Column) -> tuple[Visible, Sequence[Expr]] | None:
         """The row with a field of this name, and the fields on the way to it, which are the fewest."""

@@ -22,7 +22,7 @@ from engine.flink.process import FlinkProcess
 _ELSEWHERE = re.compile(
     r"'connector'\s*=\s*'(?:kafka|filesystem)'(?:[^()']|'[^']*')*?(?=\s*\)(?:\s*;|\s*$))", re.MULTILINE
 )
-_TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|`[^`]*`|;|[^;'`-]+|-")
+_TOKEN = re.compile(r"--[^\n]*|/\*(?!\+).*?\*/|'(?:[^']|'')*'|`[^`]*`|;|[^;'`/-]+|[-/]", re.DOTALL)
 
 
 def statements(text: str) -> Iterator[str]:
@@ -30,7 +30,7 @@ def statements(text: str) -> Iterator[str]:
     current = ""
     for token in _TOKEN.findall(text):
         if token != ";":
-            current += "" if token.startswith("--") else token
+            current += "" if token.startswith(("--", "/*")) and not token.startswith("/*+") else token
             continue
         if re.match(r"\s*EXECUTE\s+STATEMENT\s+SET", current) and not re.search(r"\bEND\s*$", current):
             current += token
