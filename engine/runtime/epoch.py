@@ -364,8 +364,9 @@ def _states_after(
     gone = {path for report in merged for path in report["merged"]}
     files = [file for file in before if file.path not in gone]
     files += [
-        StateFile(report["path"], report["epoch"], report["bucket"], buckets, report["level"])
+        StateFile(report["path"], report["epoch"], report["bucket"], buckets, report["rows"])
         for report in merged
         if report["path"]
     ]
-    return (*files, *(StateFile(report["path"], epoch, report["bucket"], buckets) for report in written))
+    files += [StateFile(report["path"], epoch, report["bucket"], buckets, report["rows"]) for report in written]
+    return tuple(files)

@@ -128,7 +128,7 @@ class _CaseRun:
     def take(self, epoch: int, report: Report) -> None:
         """Note a file that a task has written."""
         if report["what"] == STATES:
-            self._states = (*self._states, StateFile(report["path"], epoch, report["bucket"], _BUCKETS))
+            self._states = (*self._states, StateFile(report["path"], epoch, report["bucket"], _BUCKETS, report["rows"]))
         elif report["what"] != HELD:
             self._written.setdefault(report["what"], []).append(report["path"])
 

@@ -152,7 +152,7 @@ class LiveEvents:
         place = self._run.place
         return Kept(
             {
-                node: tuple(StateFile(**{**file, "path": place(file["path"])}) for file in files)
+                node: tuple(StateFile.from_json({**file, "path": place(file["path"])}) for file in files)
                 for node, files in begun.states.items()
             },
             {node: tuple(map(place, paths)) for node, paths in begun.bundles.items()},

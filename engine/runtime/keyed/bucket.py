@@ -94,7 +94,9 @@ class Bucket:
         filled = ~self.kept.is_empty[places]
         columns = self.kept.rows.take(pa.array(places[filled])).columns
         schema = pa.schema([*arrow_fields(GROUP), *self.kept.rows.schema])
-        return pa.RecordBatch.from_arrays([pa.array(groups[filled]), *columns], schema=schema), np.unique(groups)
+        return pa.RecordBatch.from_arrays([pa.array(groups[filled]), *columns], schema=schema), groups[
+            Runs.of(groups).starts
+        ]
 
 
 def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | None) -> Bucket:
@@ -103,8 +105,7 @@ def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | No
     keys = tuple(records.column(name) for name in gathered.shape.keys)
     kept = states.nothing
     if states.files:
-        wanted = np.sort(key_hashes(records, gathered.shape.keys))
-        kept = states.read(bucket, gathered.buckets, wanted, until_ms)
+        kept = states.read(bucket, gathered.buckets, key_hashes(records, gathered.shape.keys), until_ms)
     before = len(kept.is_empty)
     in_order = by_position(records)
     if before:

@@ -166,7 +166,7 @@ class _Loop:
             assert isinstance(kernel, TimedKernel), "what looks at the time says what it waits for"
             due = kernel.due_ms(state)
         self._files.states(keys, groups, state.columns[1:], due)
-        self._files.empty_states(keys, np.setdiff1d(had_state, groups))
+        self._files.empty_states(keys, had_state[np.isin(had_state, groups, invert=True)])
 
     def _note_times(self, keys: tuple[pa.Array, ...], groups: Longs, count: int, spent: int) -> None:
         """The time of a chunk is divided in proportion to the records: keys are processed together."""

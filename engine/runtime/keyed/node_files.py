@@ -84,7 +84,7 @@ class NodeWriter:
         arrays = [pa.array(seqs, pa.int64()), steps, pa.array(kinds_now)]
         arrays += [typed(column, type_) for column, type_ in zip(columns, self.record_types, strict=True)]
         batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-        emitted_kinds = set(np.unique(kinds_now).tolist())
+        emitted_kinds = set(np.flatnonzero(np.bincount(kinds_now)).tolist())
         if not self._files.allowed.issuperset(emitted_kinds):
             if not self._files.drops_retractions:
                 message = (
@@ -139,12 +139,12 @@ class NodeWriter:
         if not files:
             return
         part = PartFile(self._place(MERGED), states.arrow, is_mapped=True)
-        part.write(states.merged(files, self._bucket, buckets, now_ms))
+        part.write_all(states.merged(files, self._bucket, buckets, now_ms))
         self._merged.append(
             {
                 "what": MERGED,
                 "path": part.path if part.close() else None,
-                "level": max(file.level for file in files) + 1,
+                "rows": part.rows,
                 "epoch": files[-1].epoch,
                 "bucket": self._bucket,
                 "merged": [file.path for file in files],

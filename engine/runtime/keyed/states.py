@@ -3,47 +3,48 @@
     HASH, DUE, IS_EMPTY, key_name(0).., the columns of the kernel
 
 Files are in Arrow's IPC format, mapped into memory: two columns of numbers select the rows, and only these columns are
-read of the other rows. A file has the changes of its epochs; for each key, the latest epoch counts. Files of many
-epochs are merged into one, and merged files again, which bounds the number of files and the number of times that a
-row is rewritten.
+read of the other rows. A file has the changes of its epochs. An epoch that writes the state of a key writes that of all
+keys with its hash, so the latest epoch with a hash has all there is of it. Files are merged once those after them have
+several times their rows: the more a state is rewritten, the fewer files it has, and a row is rewritten few times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.columnar.codes import codes_of, order_of
 from engine.columnar.runs import Flags, Runs
 from engine.contract.columnar_kernel import NEVER, Longs
 from engine.contract.frames import DUE, EXPIRES, HASH, IS_EMPTY, arrow_fields
 from engine.runtime.keyed.hashing import Hashes, bucket_of
 from engine.spark.workspace import Workspace
 
-_BITS: Final = 18
-_LAST: Final = np.uint64((1 << _BITS) - 1)
+_LEAST_BITS: Final = 18
+_MOST_BITS: Final = 24
 
-MERGED: Final = 8
-"""This many files of one level become one of the next."""
+MERGED: Final = 4
+"""This many files with as many rows as each other become one."""
 
 
 @dataclass(frozen=True)
 class StateFile:
-    """The changes of some epochs, the last of them `epoch`, for the keys of bucket `bucket` of `buckets`.
-
-    level: of merging.
-    """
+    """The changes of some epochs, the last of them `epoch`, for the keys of bucket `bucket` of `buckets`."""
 
     path: str
     epoch: int
     bucket: int
     buckets: int
-    level: int = 0
+    rows: int
+
+    @classmethod
+    def from_json(cls, file: Mapping[str, Any]) -> StateFile:
+        """A file as a checkpoint has it; an older one, without its rows, is merged with the next epoch."""
+        return cls(**{name: file.get(name, 0) for name in ("path", "epoch", "bucket", "buckets", "rows")})
 
 
 @dataclass(frozen=True)
@@ -75,25 +76,29 @@ class StateStore:
     def read(self, bucket: int, buckets: int, wanted: Hashes, until_ms: int | None) -> Kept:
         """The state of the keys with these hashes, and of those with timers due up to until_ms.
 
-        Other keys with equal hashes may be included. wanted: ascending.
+        Other keys with equal hashes are included. wanted: in any order, repeated or not.
         """
-        batches = [
-            (file.epoch, batch, batch.column(HASH).to_numpy().view(np.uint64))
-            for file in self._in_order(self.files)
-            if file.buckets != buckets or file.bucket == bucket
-            for batch in self.workspace.mapped(file.path)
-        ]
+        newest_first = [*self._of_bucket(self.files, bucket, buckets)][::-1]
         if until_ms is not None:
             # Include these by hash as well: a later epoch may have newer state of such a key.
-            due = (_due(batch, hashes, until_ms) for _, batch, hashes in batches)
-            wanted = np.sort(np.concatenate((wanted, *due)))
-        matches = []
-        for epoch, batch, hashes in batches:
-            chosen = _among(hashes, wanted)
-            chosen = chosen[bucket_of(hashes[chosen], buckets) == bucket]
-            if len(chosen):
-                matches.append((epoch, batch.take(pa.array(chosen))))
-        return self._kept(self._latest(matches)) if matches else self.nothing
+            due = (_due(batch, until_ms) for _, batches in newest_first for batch in batches)
+            wanted = np.concatenate((wanted, *due))
+        # A due key may be one of another bucket, in a file of fewer buckets.
+        wanted = np.sort(wanted[bucket_of(wanted, buckets) == bucket])
+        wanted = wanted[Runs.of(wanted).starts]
+        matches: list[pa.RecordBatch] = []
+        for _, batches in newest_first:
+            if not len(wanted):
+                break
+            near = _Near.of(wanted)
+            is_left = np.ones(len(wanted), np.bool_)
+            for batch in batches:
+                rows, places = near.among(_hashes(batch))
+                if len(rows):
+                    matches.append(batch.take(pa.array(rows)))
+                    is_left[places] = False
+            wanted = wanted[is_left]
+        return self._kept(pa.concat_batches(matches)) if matches else self.nothing
 
     @property
     def nothing(self) -> Kept:
@@ -108,56 +113,58 @@ class StateStore:
         )
 
     def to_merge(self) -> tuple[StateFile, ...]:
-        """Files of consecutive epochs to merge into one per bucket; empty while there are few.
+        """Files of consecutive epochs to merge into one per bucket: from the first that later files outweigh, on.
 
-        Files of an epoch have one level. Their bucket counts may differ, as they depend on an epoch's records.
+        An epoch's bucket count may differ from others', as it depends on its records.
         """
-        levels: dict[int, int] = {}
+        rows: dict[int, int] = {}
         for file in self._in_order(self.files):
-            levels[file.epoch] = max(file.level, levels.get(file.epoch, 0))
-        for level in sorted(set(levels.values())):
-            same = [epoch for epoch, of_epoch in levels.items() if of_epoch == level]
-            if len(same) >= MERGED:
-                return tuple(self._in_order(file for file in self.files if same[0] <= file.epoch <= same[-1]))
+            rows[file.epoch] = rows.get(file.epoch, 0) + file.rows
+        later = sum(rows.values())
+        for first, own in rows.items():
+            later -= own
+            if later and later >= (MERGED - 1) * own:
+                return tuple(self._in_order(file for file in self.files if file.epoch >= first))
         return ()
 
     def merged(
         self, files: Sequence[StateFile], bucket: int, buckets: int, now_ms: int | None = None
-    ) -> pa.RecordBatch:
-        """A bucket's rows of these files, without rows that a later one replaces.
+    ) -> Iterator[pa.RecordBatch]:
+        """A bucket's rows of these files, without rows that a later one replaces, in batches.
 
         An entry for an empty key is kept if an older file may have the key. now_ms: what has expired by then is freed.
         """
-        batches = []
-        for file in files:
+        parts = [(epoch, batch) for epoch, group in self._of_bucket(files, bucket, buckets) for batch in group]
+        if not parts:
+            return
+        sizes = [batch.num_rows for _, batch in parts]
+        hashes = np.concatenate([_hashes(batch) for _, batch in parts])
+        own = np.flatnonzero(bucket_of(hashes, buckets) == bucket)
+        order = own[np.argsort(hashes[own])]
+        runs = Runs.of(hashes[order])
+        epochs = np.repeat(np.array([epoch for epoch, _ in parts]), sizes)[order]
+        is_last = epochs == runs.spread(np.maximum.reduceat(epochs, runs.starts)) if len(order) else order
+        stays = np.zeros(len(hashes), np.bool_)
+        stays[order[is_last]] = True
+        may_expire = EXPIRES in self.arrow.names
+        has_older = any(file.epoch < files[0].epoch for file in self.files)
+        for (_, batch), of_batch in zip(parts, np.split(stays, np.cumsum(sizes)[:-1]), strict=True):
+            latest = batch.filter(pa.array(of_batch))
+            if now_ms is not None and may_expire:
+                latest = _freed(latest, self.schema.names, now_ms)
+            yield latest if has_older else latest.filter(pc.invert(latest.column(IS_EMPTY)))
+
+    def _of_bucket(
+        self, files: Iterable[StateFile], bucket: int, buckets: int
+    ) -> Iterator[tuple[int, Sequence[pa.RecordBatch]]]:
+        """The files that may have keys of a bucket, by epoch, as their epochs and batches."""
+        for file in self._in_order(files):
             if file.buckets != buckets or file.bucket == bucket:
-                for batch in self.workspace.mapped(file.path):
-                    own = batch
-                    if file.buckets != buckets:
-                        hashes = batch.column(HASH).to_numpy().view(np.uint64)
-                        own = batch.filter(pa.array(bucket_of(hashes, buckets) == bucket))
-                    batches.append((file.epoch, own))
-        if not batches:
-            return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in self.arrow], schema=self.arrow)
-        latest = self._latest(batches)
-        if now_ms is not None and EXPIRES in latest.schema.names:
-            latest = _freed(latest, self.schema.names, now_ms)
-        if any(file.epoch < files[0].epoch for file in self.files):
-            return latest
-        return latest.filter(pc.invert(latest.column(IS_EMPTY)))
+                yield file.epoch, self.workspace.mapped(file.path)
 
     @staticmethod
     def _in_order(files: Iterable[StateFile]) -> list[StateFile]:
         return sorted(files, key=lambda file: file.epoch)
-
-    def _latest(self, batches: Sequence[tuple[int, pa.RecordBatch]]) -> pa.RecordBatch:
-        """For each key the rows of the last epoch that wrote it, in order. batches: by epoch."""
-        whole = pa.concat_batches([batch for _, batch in batches])
-        epochs = np.repeat([epoch for epoch, _ in batches], [batch.num_rows for _, batch in batches])
-        codes, bits = codes_of([whole.column(field.name) for field in self.keys], whole.num_rows)
-        order = order_of(codes, bits)
-        runs, epochs = Runs.of(codes[order]), epochs[order]
-        return whole.take(pa.array(order[epochs == runs.spread(epochs[runs.ends - 1])]))
 
 
 def _freed(latest: pa.RecordBatch, kept: Sequence[str], now_ms: int) -> pa.RecordBatch:
@@ -170,22 +177,37 @@ def _freed(latest: pa.RecordBatch, kept: Sequence[str], now_ms: int) -> pa.Recor
     return pa.RecordBatch.from_arrays(list(columns.values()), schema=latest.schema)
 
 
-def _due(batch: pa.RecordBatch, hashes: Hashes, until_ms: int) -> Hashes:
+def _hashes(batch: pa.RecordBatch) -> Hashes:
+    hashes: Hashes = batch.column(HASH).to_numpy().view(np.uint64)
+    return hashes
+
+
+def _due(batch: pa.RecordBatch, until_ms: int) -> Hashes:
     due = batch.column(DUE).to_numpy()
-    due_hashes: Hashes = hashes[(due <= until_ms) & (due != NEVER)]
+    due_hashes: Hashes = _hashes(batch)[(due <= until_ms) & (due != NEVER)]
     return due_hashes
 
 
-def _among(hashes: Hashes, wanted: Hashes) -> Longs:
-    """The places of wanted hashes: most of a large state are told apart by their last bits, without a search."""
-    ends = np.zeros(1 << _BITS, np.bool_)
-    ends[wanted & _LAST] = True
-    near = np.flatnonzero(ends[hashes & _LAST])
-    if not len(near):
-        return near
-    # Looked for in order, a million hashes are found in a fifth of the time, with the sort: what a search reads of
-    # `wanted`, the one before has just read.
-    near = near[np.argsort(hashes[near])]
-    places = np.minimum(np.searchsorted(wanted, hashes[near]), len(wanted) - 1)
-    found: Longs = np.sort(near[wanted[places] == hashes[near]])
-    return found
+@dataclass(frozen=True)
+class _Near:
+    """Hashes that are looked for, ascending: most others are told apart by their last bits, without a search."""
+
+    wanted: Hashes
+    ends: Flags
+
+    @classmethod
+    def of(cls, wanted: Hashes) -> _Near:
+        bits = min(max(_LEAST_BITS, len(wanted).bit_length() + 2), _MOST_BITS)
+        ends = np.zeros(1 << bits, np.bool_)
+        ends[wanted & np.uint64(len(ends) - 1)] = True
+        return cls(wanted, ends)
+
+    def among(self, hashes: Hashes) -> tuple[Longs, Longs]:
+        """The rows of hashes that are wanted, ascending, and the places of these among the wanted ones in any order."""
+        rows = np.flatnonzero(self.ends[hashes & np.uint64(len(self.ends) - 1)])
+        # Looked for in order, a million hashes are found in a fifth of the time, with the sort: what a search reads of
+        # `wanted`, the one before has just read.
+        rows = rows[np.argsort(hashes[rows])]
+        places = np.minimum(np.searchsorted(self.wanted, hashes[rows]), len(self.wanted) - 1)
+        is_wanted = self.wanted[places] == hashes[rows]
+        return np.sort(rows[is_wanted]), places[is_wanted]

@@ -86,7 +86,7 @@ class PlainTask:
                 records += count
                 if part.goes_on:
                     continue
-                writer.close_key(loop, key, saved, is_touched=records > 0, had_state=had_state)
+                writer.close_key(loop, key, had_state=had_state)
                 times.close(key, records)
                 if writer.is_full:
                     times.stop()
@@ -160,8 +160,8 @@ class _Writer:
         out = self._out
         return max(len(self._states), len(self._empty), len(out.lates), len(out.expired)) >= _FLUSH
 
-    def close_key(self, loop: KeyLoop, key: Key, saved: Saved | None, *, is_touched: bool, had_state: bool) -> None:
-        """Fire the key's due timers, and keep its state for the next epoch if it changed.
+    def close_key(self, loop: KeyLoop, key: Key, *, had_state: bool) -> None:
+        """Fire the key's due timers, and keep its state for the next epoch: also if it is only here for its hash.
 
         For a key that became empty, one empty entry is written, which replaces its older states.
         """
@@ -174,7 +174,7 @@ class _Writer:
         if left is None:
             if had_state:
                 self._empty.append(key)
-        elif is_touched or saved is None or left.timers != saved.timers:
+        else:
             self._states.append((key, left, MAX_WATERMARK if left.timers else loop.kernel.expires_ms))
 
     def flush(self, *, all_of_it: bool = False) -> None:

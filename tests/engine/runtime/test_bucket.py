@@ -77,7 +77,7 @@ def states_of(folder: str, kept: dict[Any, int]) -> StateStore:
     places = np.repeat(np.arange(len(counts)), counts)
     writer.states(keys, places, [pa.array(places * 0)], np.full(len(places), NEVER))
     writer.empty_states(keys, np.flatnonzero(counts == 0))
-    files = tuple(StateFile(report["path"], 0, 0, 1) for report in writer.close())
+    files = tuple(StateFile(report["path"], 0, 0, 1, report["rows"]) for report in writer.close())
     return StateStore(workspace, files, SHAPE.key_fields, KERNEL)
 
 

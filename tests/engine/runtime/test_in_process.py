@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.runtime.in_process import TaskFailed
-from engine.runtime.keyed.states import _among
+from engine.runtime.keyed.states import _Near
 from engine.runtime.reports import Report, run_each, task_name
 from engine.spark.failures import NodeFailed, failing_node, reason_of
 
@@ -44,5 +44,6 @@ def test_an_error_names_its_node_as_that_of_a_worker() -> None:
 def test_keys_of_a_state_are_found_by_their_hashes() -> None:
     hashes = np.array([1, 1 << 40, 5, 1, (1 << 40) + 1, 1 << 63], np.uint64)
     wanted = np.array([1, 7, 1 << 40, 1 << 63], np.uint64)
-    assert _among(hashes, wanted).tolist() == [0, 1, 3, 5]
-    assert _among(hashes, wanted[:0]).tolist() == []
+    rows, places = _Near.of(wanted).among(hashes)
+    assert (rows.tolist(), sorted(places.tolist())) == ([0, 1, 3, 5], [0, 0, 2, 3])
+    assert [found.tolist() for found in _Near.of(wanted[:1]).among(hashes[1:3])] == [[], []]

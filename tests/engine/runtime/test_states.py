@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ from engine.contract.columnar_kernel import NEVER
 from engine.contract.frames import key_name
 from engine.model.schema import Schema
 from engine.runtime.edges.edge_files import EdgeFiles
+from engine.runtime.keyed import node_files
 from engine.runtime.keyed.hashing import bucket_of, hashes_of
 from engine.runtime.keyed.node_files import MERGED, STATES, NodeFiles
 from engine.runtime.keyed.states import MERGED as MANY
@@ -61,11 +63,11 @@ class States:
             writer.merge(store, buckets)
             for report in writer.close():
                 if report["what"] == STATES:
-                    self.files += (StateFile(report["path"], epoch, bucket, buckets),)
+                    self.files += (StateFile(report["path"], epoch, bucket, buckets, report["rows"]),)
                 if report["what"] == MERGED:
                     self.files = tuple(file for file in self.files if file.path not in report["merged"])
                     if report["path"]:
-                        merged = StateFile(report["path"], report["epoch"], bucket, buckets, report["level"])
+                        merged = StateFile(report["path"], report["epoch"], bucket, buckets, report["rows"])
                         self.files += (merged,)
 
     def read(self, keys: Sequence[str | None], until_ms: int | None, buckets: int) -> Said:
@@ -110,15 +112,34 @@ def test_what_was_said_last_of_a_key_is_what_is_read(
         assert values(read[key]) == values(known[key])
 
 
-def test_many_files_become_one_and_many_of_those_another(tmp_path: Path) -> None:
+def test_a_state_that_every_epoch_rewrites_has_few_files(tmp_path: Path) -> None:
     states = States(str(tmp_path))
-    for epoch in range(MANY * MANY + MANY):
+    for epoch in range(MANY * MANY * MANY):
         states.write({"a": [(epoch, None)], "b": [(epoch, None)] if epoch % 2 else []}, 1)
-    levels = sorted(file.level for file in states.files)
-    assert len(levels) < 3 * MANY
-    assert max(levels) == 2
-    last = MANY * MANY + MANY - 1
+        assert len(states.files) <= 2 * MANY
+    last = MANY * MANY * MANY - 1
     assert states.read(["a", "b"], None, 1) == {"a": [(last, None)], "b": [(last, None)] if last % 2 else []}
+
+
+def test_a_row_that_no_epoch_replaces_is_rewritten_few_times(tmp_path: Path) -> None:
+    states = States(str(tmp_path))
+    rewritten, epochs = 0, MANY * MANY * MANY
+    for epoch in range(epochs):
+        before = {file.path for file in states.files}
+        states.write({f"key {epoch}": [(epoch, None)]}, 1)
+        rewritten += sum(file.rows for file in states.files if file.path not in before) - 1
+    assert len(states.files) <= 3 * MANY
+    assert rewritten <= 3 * epochs
+
+
+def test_keys_with_one_hash_are_written_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A loop writes the state of all keys that it was given; a later file with their hash is then all there is of them.
+    monkeypatch.setattr(node_files, "hashes_of", lambda columns, size: np.full(size, 7, np.uint64))
+    states = States(str(tmp_path))
+    states.write({"a": [(1, None)], "b": [(2, None)]}, 1)
+    states.write({"a": [(3, None)], "b": [(2, None)]}, 1)
+    kept = states.store.read(0, 1, np.array([7], np.uint64), None)
+    assert dict(zip(kept.keys[0].to_pylist(), kept.rows.column(0).to_pylist(), strict=True)) == {"a": 3, "b": 2}
 
 
 def test_epochs_of_other_buckets_keep_no_files_from_becoming_one(tmp_path: Path) -> None:
@@ -126,7 +147,7 @@ def test_epochs_of_other_buckets_keep_no_files_from_becoming_one(tmp_path: Path)
     states = States(str(tmp_path))
     for epoch in range(4 * MANY):
         states.write({"a": [(epoch, None)], "b": [(epoch % 3, None)]}, 3 if epoch % 5 == 2 else 1)
-    assert len({file.epoch for file in states.files}) < 2 * MANY
+    assert len({file.epoch for file in states.files}) <= 2 * MANY
     assert states.read(["a", "b"], None, 1) == {"a": [(4 * MANY - 1, None)], "b": [((4 * MANY - 1) % 3, None)]}
 
 
