@@ -18,9 +18,11 @@ WHERE database_name = current_database() AND starts_with(schema_name, {literal(S
 _RECORDS: Final = """
 SELECT run_id, sum(inserts + updates_before + updates_after + deletes)::BIGINT AS records FROM run_edges GROUP BY run_id
 """
+_STAYING: Final = "SELECT run_id, sum(bytes)::BIGINT AS staying FROM run_staying_files GROUP BY run_id"
 _RUNS: Final = f"""
-SELECT made_by, r.run_id, coalesce(records, 0), coalesce(kept, 0) FROM runs r
+SELECT made_by, r.run_id, coalesce(records, 0), coalesce(kept, 0), coalesce(staying, 0) FROM runs r
 LEFT JOIN ({_RECORDS}) e ON e.run_id = r.run_id
+LEFT JOIN ({_STAYING}) s ON s.run_id = r.run_id
 LEFT JOIN ({_VALUES}) v ON v.schema_name = {literal(SCHEMA_PREFIX)} || r.run_id
 """
 
@@ -30,13 +32,14 @@ class Usage:
     """What the runs of one person use. person: empty for runs that were made without a login.
 
     size: bytes. DuckDB packs tables of several runs into one block, so the file is shared out by the number of values
-    that each run keeps; states and recordings beside it are measured.
+    that each run keeps; states and recordings beside it are measured. staying: bytes of changelogs in workspaces.
     """
 
     person: str
     runs: int
     records: int
     size: int
+    staying: int
 
 
 def usages(database: Database, file_size: int) -> tuple[Usage, ...]:
@@ -44,14 +47,16 @@ def usages(database: Database, file_size: int) -> tuple[Usage, ...]:
     rows = list(database.rows(_RUNS))
     values = sum(row[3] for row in rows)
     found: dict[str, Usage] = {}
-    for person, run_id, records, kept in rows:
-        before = found.get(person, Usage(person, 0, 0, 0))
+    for person, run_id, records, kept, staying in rows:
+        before = found.get(person, Usage(person, 0, 0, 0, 0))
         folders = (
             state_folder(database.path, run_id),
             *recordings_folder(database.path).glob(f"run_{run_id}_to_*"),
         )
         size = (file_size * kept // values if values else 0) + sum(_size(folder) for folder in folders)
-        found[person] = Usage(person, before.runs + 1, before.records + int(records), before.size + size)
+        found[person] = Usage(
+            *(person, before.runs + 1, before.records + int(records), before.size + size, before.staying + staying)
+        )
     return tuple(sorted(found.values(), key=lambda usage: (-usage.size, usage.person)))
 
 

@@ -123,6 +123,13 @@ def test_every_question_about_a_run_has_the_same_answer(name: str, store: Store,
             assert ask(store, run.run_id, stays) == ask(store, loaded, before), (stays.name, question)
 
 
+def test_what_stays_counts_as_used_by_whoever_made_the_run(store: Store, tmp_path: Path) -> None:
+    counted(store, str(tmp_path / "kept"), tmp_path)
+    files = [file for file in (tmp_path / "kept").rglob("*.parquet") if file.is_file()]
+    [usage] = store.usages()
+    assert usage.staying == sum(file.stat().st_size for file in files) > 0
+
+
 def test_records_in_a_bucket_are_read_by_pages_and_by_sql_and_deleted_with_their_run(
     store: Store, tmp_path: Path, uri: str
 ) -> None:

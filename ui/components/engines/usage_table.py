@@ -11,7 +11,7 @@ from ui.runs.budget import runs_by_person
 from ui.runs.manager import runs
 from ui.shell import words, workspace
 
-_COLUMNS = ("person", "runs going on", "all runs", "records", "in the store")
+_COLUMNS = ("person", "runs going on", "all runs", "records", "in the store", "in workspaces")
 
 
 def usage_table() -> None:
@@ -23,7 +23,7 @@ def usage_table() -> None:
     used = {usage.person: usage for usage in workspace.store().usages()}
     people = [*used, *sorted(going_on.keys() - used.keys())]
     if people:
-        rows = [_row(used.get(each, Usage(each, 0, 0, 0)), going_on[each]) for each in people]
+        rows = [_row(used.get(each, Usage(each, 0, 0, 0, 0)), going_on[each]) for each in people]
         grid(Table(_COLUMNS, rows, frozenset(_COLUMNS[1:])), key="usage", label="Who uses what")
     st.caption(_allowed(serving()) if people else "Nobody has made a run yet.")
 
@@ -37,6 +37,7 @@ def _row(usage: Usage, going_on: int) -> Row:
             Cell(f"{usage.runs:,}", is_number=True),
             Cell(f"{usage.records:,}", is_number=True),
             Cell(words.size(usage.size), is_number=True, note="With the states and recordings beside the store."),
+            Cell(words.size(usage.staying) if usage.staying else "", is_number=True),
         )
     )
 
