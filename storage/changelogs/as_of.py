@@ -6,14 +6,14 @@ from collections import Counter
 from typing import Final, Literal
 
 from engine.contract.meaning import differing
-from storage.changelogs.filters import conditions, order_of
+from storage.changelogs.filters import order_of
 from storage.changelogs.update_pairs import key_of
 from storage.database.connection import Database, Row
 from storage.database.edge_records import records_of, select_columns
 from storage.database.sql import identifier
 from storage.model import Edge, TableAsOf, TableRow, Values
 from storage.recording.lifetimes import Lifetimes
-from storage.wanted import Filter, SortOrder
+from storage.wanted import SortOrder
 
 # Sorting more rows than this by key would be noticeably slow.
 _SORTED_BY_KEY: Final = 200_000
@@ -31,10 +31,19 @@ class TablesAsOf:
         self._lifetimes = lifetimes
 
     def table(
-        self, edge: Edge, seq: int, wanted: Filter, offset: int, limit: int, order: Order | SortOrder | None
+        self,
+        edge: Edge,
+        seq: int,
+        matching: tuple[str, dict[str, object]],
+        offset: int,
+        limit: int,
+        order: Order | SortOrder | None,
     ) -> TableAsOf:
-        """A page of the table after event `seq`, with what that event changed. Raises UnknownColumn."""
-        where, values = conditions(edge, wanted.of_rows)
+        """A page of the table after event `seq`, with what that event changed. Raises UnknownColumn.
+
+        matching: the WHERE expression of its rows (alias c) and the values of that.
+        """
+        where, values = matching
         # An insert-only edge has no lifetimes, and needs none.
         lives = "" if edge.is_insert_only else self._lifetimes.until(edge, seq)
         total = self._total(edge, seq, lives, where, values)

@@ -16,7 +16,7 @@ from engine.model.changelog import RowKind
 from storage.changelogs.as_of import Order, TablesAsOf
 from storage.changelogs.exported_values import Format
 from storage.changelogs.exports import write_changelog, write_table
-from storage.changelogs.filters import conditions, order_of
+from storage.changelogs.filters import Ends, conditions, order_of
 from storage.changelogs.search import MOST_ROWS, Search, search
 from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
@@ -30,6 +30,9 @@ from storage.wanted import ALL, Filter, SortOrder
 
 _KNOWN_COUNTS: Final = 512
 _KNOWN_ROWS: Final = 32
+# An event is looked for among so many events, then among as many more times the ones before.
+_NEAR: Final = 100_000
+_FARTHER: Final = 8
 
 
 class Changelogs(OfAllRuns):
@@ -43,6 +46,7 @@ class Changelogs(OfAllRuns):
         self._as_of = TablesAsOf(database, lifetimes)
         self._counts: MemoryCache[int] = MemoryCache(_KNOWN_COUNTS)
         self._rows: MemoryCache[tuple[int, ...]] = MemoryCache(_KNOWN_ROWS)
+        self._ends: MemoryCache[Ends] = MemoryCache(_KNOWN_ROWS)
 
     def page(
         self,
@@ -94,7 +98,7 @@ class Changelogs(OfAllRuns):
             return self._count(edge, replace(filter, to_seq=seq - 1)), self._count(edge, filter)
 
         def both() -> int:
-            where, values = conditions(edge, filter)
+            where, values = self._matching(edge, filter)
             [(before, total)] = self._database.rows(
                 f"SELECT count(*) FILTER (c.seq < $before), count(*) FROM {records_of(edge)} c WHERE {where}",
                 {**values, "before": seq},
@@ -115,6 +119,7 @@ class Changelogs(OfAllRuns):
         key = _count_key(edge, filter)
         self._counts.get(key, lambda: found.total)
         self._counts.get((*key, found.seq), lambda: found.before)
+        self._ends.get(key, lambda: found.ends)
         if found.total <= MOST_ROWS:
             self._rows.get(key, lambda: tuple(sorted(found.rows)))
 
@@ -147,7 +152,7 @@ class Changelogs(OfAllRuns):
         the newest first. The default is by key, or by position without a key and for tables too large to sort quickly.
         """
         edge = self._runs.edge(run_id, node, port)
-        return self._as_of.table(edge, seq, filter, offset, limit, order)
+        return self._as_of.table(edge, seq, self._matching(edge, filter.of_rows), offset, limit, order)
 
     def cascade(self, run_id: int, seq: int, *, limit: int = 1000) -> tuple[CascadeRecord, ...]:
         """All records that one event caused, on all edges, in order of emission; `limit` per edge."""
@@ -163,15 +168,12 @@ class Changelogs(OfAllRuns):
     def next_seq(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> int | None:
         """The first event after `seq` with a record on the edge that passes the filter, or None."""
         edge = self._runs.edge(run_id, node, port)
-        where, values = conditions(edge, replace(filter, from_seq=max(seq + 1, filter.from_seq or 0)))
-        return self._database.integer(f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1", values)
+        return self._near(edge, filter, seq, 1, self._runs.get(run_id).last_seq)
 
     def previous_seq(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> int | None:
         """The last event before `seq` with a record on the edge that passes the filter, or None."""
         edge = self._runs.edge(run_id, node, port)
-        last = seq - 1 if filter.to_seq is None else min(seq - 1, filter.to_seq)
-        where, values = conditions(edge, replace(filter, to_seq=last))
-        return self._database.integer(f"SELECT max(c.seq) FROM {records_of(edge)} c WHERE {where}", values)
+        return self._near(edge, filter, seq, -1, 0)
 
     def export(
         self,
@@ -221,7 +223,7 @@ class Changelogs(OfAllRuns):
             found = tuple(at[row] for row in sorted(at))
             last = found[-1].row if found and start + limit < len(known) else None
             return Page(found, len(known), offset, edge.names, last)
-        where, values = conditions(edge, wanted)
+        where, values = self._matching(edge, wanted)
         # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
         if after is not None:
             where = f"{where} AND c.rowid > {int(after)}"
@@ -238,6 +240,30 @@ class Changelogs(OfAllRuns):
         found = tuple(to_record(row) for row in rows[:limit])
         next_after = found[-1].row if len(rows) > limit and found and order is None else None
         return Page(found, self._count(edge, wanted), offset, edge.names, next_after)
+
+    def _near(self, edge: Edge, wanted: Filter, seq: int, way: int, last: int) -> int | None:
+        """The next event from `seq` on with a record that passes the filter, in ever wider steps.
+
+        way: 1 for later events, -1 for earlier ones, up to and including `last`.
+        """
+        where, values = self._matching(edge, wanted)
+        nearest, width = "min" if way > 0 else "max", _NEAR
+        sql = f"SELECT {nearest}(c.seq) FROM {records_of(edge)} c WHERE {where} AND c.seq BETWEEN $low AND $high"
+        while (last - seq) * way > 0:
+            ahead, seq = seq + way, seq + way * width
+            near = self._database.integer(sql, {**values, "low": min(ahead, seq), "high": max(ahead, seq)})
+            if near is not None:
+                return near
+            width *= _FARTHER
+        return None
+
+    def _matching(self, edge: Edge, wanted: Filter) -> tuple[str, dict[str, object]]:
+        """The WHERE expression of a filter and its values: by what a search has found, if there are few matches."""
+        key = _count_key(edge, wanted)
+        known = self._rows.known(key)
+        if known is None:
+            return conditions(edge, wanted, ends=self._ends.known(key))
+        return "c.rowid IN (SELECT unnest($rows))", {"rows": list(known)}
 
     def _around(self, edge: Edge, wanted: Filter, rows: set[int]) -> tuple[dict[int, Record], frozenset[int]]:
         """These rows as records, and the rows that pass the filter."""
@@ -258,7 +284,7 @@ class Changelogs(OfAllRuns):
         return self._counts.get(_count_key(edge, wanted), lambda: self._count_anew(edge, wanted))
 
     def _count_anew(self, edge: Edge, wanted: Filter) -> int:
-        where, values = conditions(edge, wanted)
+        where, values = self._matching(edge, wanted)
         return self._database.count(f"FROM {records_of(edge)} c WHERE {where}", values)
 
 

@@ -28,7 +28,7 @@ class Search:
     """What is found so far. seq: the event at which it begins. part: of the records that were looked at, from 0 to 1.
 
     before: the matches before the event. total: of all. rows: of the matches, in the order in which they were found;
-    some of them if there are more than MOST_ROWS.
+    some of them if there are more than MOST_ROWS. ends: of the columns that were looked at, as `Ends`.
     """
 
     seq: int = 0
@@ -36,6 +36,7 @@ class Search:
     before: int = 0
     total: int = 0
     rows: list[int] = field(default_factory=list)
+    ends: dict[str, tuple[int, int] | None] = field(default_factory=dict)
 
 
 def search(database: Database, edge: Edge, wanted: Filter, found: Search) -> None:
@@ -53,6 +54,7 @@ def search(database: Database, edge: Edge, wanted: Filter, found: Search) -> Non
         there = f"FROM {relation} c WHERE c.rowid >= {first} AND c.rowid < {end}"
         ends = database.rows(f"SELECT {', '.join(asked.values())} {there}")[0] if asked else ()
         known = {name: None if None in pair else (pair[0], pair[1]) for name, pair in zip(asked, ends, strict=True)}
+        found.ends = {name: _wider(found.ends.get(name), pair) for name, pair in known.items()}
         where, values = conditions(edge, wanted, ends=known)
         rows = f"min(c.rowid, {MOST_ROWS + 1})" if found.total <= MOST_ROWS else "NULL"
         [(before, total, matches)] = database.rows(
@@ -64,6 +66,13 @@ def search(database: Database, edge: Edge, wanted: Filter, found: Search) -> Non
         found.before += before
         found.total += total
         found.part = looked / (high + 1 - low)
+
+
+def _wider(ends: tuple[int, int] | None, others: tuple[int, int] | None) -> tuple[int, int] | None:
+    """The ends of the numbers of both; None if there are none."""
+    if ends is None or others is None:
+        return ends or others
+    return min(ends[0], others[0]), max(ends[1], others[1])
 
 
 def _slices(low: int, end: int, start: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ import pytest
 from storage import Store
 from storage.changelogs import search as module
 from storage.changelogs.search import Search
-from storage.wanted import Filter, equal
+from storage.wanted import Filter, SortOrder, equal
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 ROWS = 60
@@ -73,3 +73,24 @@ def test_an_edge_without_records_has_nothing_to_find(store: Store, tmp_path: Pat
     found = Search(1)
     store.changelog.search(run_id, "items", found, filter=Filter(text="a"))
     assert (found.total, found.rows) == (0, [])
+
+
+@pytest.mark.parametrize("wanted", ["a text in any case", "digits", "nothing"])
+def test_what_was_found_answers_the_other_questions(
+    wanted: str, store: Store, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.changelogs.changelog._NEAR", 2)
+    changes, found = store.changelog, WANTED[wanted]
+    seqs = [record.seq for record in changes.page(run_id, "items", filter=found, limit=ROWS).records]
+    for is_searched in (False, True):
+        if is_searched:
+            changes.search(run_id, "items", Search(30), filter=found)
+        for seq in (0, 30, ROWS + 1):
+            table = changes.table_as_of(run_id, "items", seq, filter=found, limit=ROWS)
+            assert [row.seq for row in table.rows] == [at for at in seqs if at <= seq]
+            assert changes.next_seq(run_id, "items", seq, filter=found) == min(filter(seq.__lt__, seqs), default=None)
+            assert changes.previous_seq(run_id, "items", seq, filter=found) == max(
+                filter(seq.__gt__, seqs), default=None
+            )
+        by_name = changes.page(run_id, "items", filter=found, order=SortOrder("n", descending=True), limit=ROWS)
+        assert [record.seq for record in by_name.records] == seqs[::-1]
