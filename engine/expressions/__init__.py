@@ -13,7 +13,6 @@ costs        guards of what one record may cost
 changing     whether a row may stop meeting a condition
 conditions   a subset of Spark SQL on a pair of rows, for the kernels of joins; division: of their numbers
 failing      the condition under which an expression fails
-as_written   Flink SQL and Spark SQL in the same trees
 vectors      computations on whole Arrow columns, without sqlglot: workers load this
 parts        compiled parts with their types: type coercion, and what may fail
 arrow        the expressions with the same meaning on Arrow as on Spark, compiled to vectors

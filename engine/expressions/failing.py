@@ -13,8 +13,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.expressions.as_written import spark_sql, spark_tree
-from engine.expressions.parsing import UNREADABLE
+from engine.expressions.parsing import SPARK, UNREADABLE, tree_of
 
 _OPERATORS: Final[dict[type[exp.Expr], str]] = {
     exp.Add: "try_add",
@@ -45,7 +44,7 @@ _FIRST_OF: Final = ("COALESCE", "NVL", "IFNULL")
 def failure_of(expression: str) -> str | None:
     """The condition under which an expression fails; None if no part is known to be able to fail."""
     try:
-        found = list(_failures(spark_tree(expression), ()))
+        found = list(_failures(tree_of(expression), ()))
     except UNREADABLE:
         return None
     return " OR ".join(f"coalesce({each}, FALSE)" for each in found) or None
@@ -95,8 +94,8 @@ def _failures(node: exp.Expr, where: tuple[str, ...]) -> Iterator[str]:
 
 def _try_form(node: exp.Expr) -> str | None:
     """The form that returns NULL instead of an error; None for parts that cannot fail."""
-    if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
-        return f"try_cast({_tried(node.this)} AS {spark_sql(node.to)})"
+    if isinstance(node, exp.Cast) and not node.args.get("safe"):
+        return f"try_cast({_tried(node.this)} AS {node.to.sql(dialect=SPARK)})"
     if isinstance(node, exp.IntDiv):
         left, right = _tried(node.this), _tried(node.expression)
         return f"(CASE WHEN ({right}) <> 0 THEN ({left}) div ({right}) END)"
@@ -114,4 +113,4 @@ def _tried(node: exp.Expr) -> str:
         tried = _try_form(part)
         return part if tried is None else exp.Var(this=tried)
 
-    return spark_sql(node.copy().transform(instead))
+    return str(node.copy().transform(instead).sql(dialect=SPARK))

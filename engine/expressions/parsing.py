@@ -16,6 +16,8 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
+from engine.functions.json_syntax import PARSERS as JSON_PARSERS
+
 # Besides its own errors, the parser raises others for a few unexpected texts and for very deep ones.
 UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
 VALUES: Final = frozenset(
@@ -51,13 +53,17 @@ class SparkSql(Spark):
     """Spark SQL whose functions keep their written names; it has had a TIME for longer than sqlglot knows."""
 
     class Parser(SparkParser):
-        """Only functions with their own syntax are parsed as more than a call."""
+        """Only functions with their own syntax are parsed as more than a call, Flink's JSON functions too.
+
+        A CAST is an exp.TryCast that is not safe, unlike DATE '2024-01-31', which is an exp.Cast.
+        """
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         FUNCTION_PARSERS: ClassVar = {
             **{name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
             **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF", "DATEADD", "DATEDIFF", "DATE_DIFF"), _call_with_unit),
+            **JSON_PARSERS,
         }
 
     class Generator(SparkGenerator):

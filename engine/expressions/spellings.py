@@ -19,8 +19,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from engine.expressions.allowed import same_words
-from engine.expressions.as_written import spark_sql, spark_tree
-from engine.expressions.parsing import UNREADABLE, VALUES, tokens_of
+from engine.expressions.parsing import SPARK, UNREADABLE, VALUES, tokens_of, tree_of
 from engine.expressions.untyped import Untyped
 from engine.functions import FUNCTIONS
 from engine.functions.function import BadCall, Function, given
@@ -107,7 +106,7 @@ class _Spelling:
             as_is = f"{self.tokens[start - 2].text}({inside})"
             try:
                 # Each names its argument several times, so that nested calls would fill the memory.
-                call = spark_tree(as_is) if len(inside) <= _LONGEST else exp.Null()
+                call = tree_of(as_is) if len(inside) <= _LONGEST else exp.Null()
             except UNREADABLE:
                 return as_is
             written = without_types(function, call)
@@ -209,7 +208,7 @@ class _Untyped:
 
     def write(self, expression: exp.Expr) -> str:
         """The argument as it is."""
-        return spark_sql(expression)
+        return str(expression.sql(dialect=SPARK))
 
     def type_of(self, expression: str, /) -> Type:
         """Raise Untyped."""

@@ -13,11 +13,9 @@ from functools import cache
 from typing import Final
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from engine.aggregates.registry import functions
-from engine.expressions.as_written import spark_sql, spark_tree
-from engine.expressions.parsing import SPARK
+from engine.expressions.parsing import SPARK, UNREADABLE, tree_of
 from engine.expressions.spellings import without_types
 from engine.functions import FUNCTIONS, ROWS
 from engine.functions.function import Function
@@ -93,8 +91,8 @@ class Translation:
     def flink(self, text: str) -> str:
         """The expression in Flink SQL."""
         try:
-            tree = spark_tree(text)
-        except SqlglotError:
+            tree = tree_of(text)
+        except UNREADABLE:
             self.unknown.append(text)
             return text
         written = self._write(tree)
@@ -176,7 +174,7 @@ class Translation:
         inner = node.this
         if isinstance(inner, exp.IntDiv) and self._type(inner.this) in INTEGERS:
             return f"({self._write(inner.this)} / {self._write(inner.expression)})"
-        word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
+        word = "TRY_CAST" if node.args.get("safe") else "CAST"
         try:
             target = type_from(node.to.sql(dialect=SPARK)).flink
         except ValueError:
@@ -246,7 +244,7 @@ class Translation:
         return None
 
     def _type(self, node: Expr) -> Type:
-        return self.type_of(spark_sql(node))
+        return self.type_of(node.sql(dialect=SPARK))
 
 
 @cache
@@ -257,8 +255,8 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
         for count in range(row.least, min(row.most or _MOST_ARGUMENTS, _MOST_ARGUMENTS) + 1):
             try:
                 text = _in_spark(row, count)
-                tree = spark_tree(text) if text is not None else None
-            except SqlglotError:
+                tree = tree_of(text) if text is not None else None
+            except UNREADABLE:
                 continue
             if tree is None:
                 continue
@@ -273,13 +271,13 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
     for unit, template in EXTRACTED.items():
         if unit not in FUNCTIONS:
             text = f"CAST({template} AS BIGINT)".replace("{0}", quote(f"{_ARGUMENT}0"))
-            patterns.append((f"EXTRACT({unit} FROM {{0}})", 1, spark_tree(text)))
+            patterns.append((f"EXTRACT({unit} FROM {{0}})", 1, tree_of(text)))
     for template, flink in _MORE.items():
         count = template.count("{1}") and 2 or 1
         text = template
         for at in range(count):
             text = text.replace("{" + str(at) + "}", quote(f"{_ARGUMENT}{at}"))
-        patterns.append((flink, count, spark_tree(text)))
+        patterns.append((flink, count, tree_of(text)))
     return tuple(sorted(patterns, key=lambda one: -len(list(one[2].walk()))))
 
 

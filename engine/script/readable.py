@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from engine.errors import StudioError
 from engine.expressions.analyzer import TypeRules
-from engine.expressions.as_written import spark_tree
+from engine.expressions.parsing import tree_of
 from engine.expressions.spellings import as_spark
 from engine.model.schema import Schema
 from engine.patterns.references import without_variables
@@ -75,7 +75,7 @@ def _translation(schema: Schema, variables: tuple[str, ...]) -> Translation:
 
 def _meaning(spark: str) -> exp.Expr:
     """The tree of what Spark computes, without parentheses and with every name quoted. Raises SqlglotError."""
-    tree = exp.Paren(this=spark_tree(spark))
+    tree = exp.Paren(this=tree_of(spark).copy())
     for paren in list(tree.find_all(exp.Paren)):
         if paren is not tree:
             paren.replace(paren.this)

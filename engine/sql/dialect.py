@@ -9,17 +9,27 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlglot import TokenType, exp, parser, tokens
+from sqlglot import Dialect, TokenType, exp, parser, tokens
 
-from engine.expressions.as_written import AsWritten
+from engine.functions.json_syntax import PARSERS
 from engine.functions.refused import OF_TABLES
 from engine.registry import table_functions
 from engine.sql import generator, match_grammar
 from engine.sql.functions import interval_values, periods
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
+_OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "FLOOR", "CEIL", "OVERLAY")
 TABLE_ARGUMENT = "TABLE"
 """The name of the call node for `TABLE t PARTITION BY k`; its arguments are the table, then the columns."""
+
+
+def _function_of_unit(self: Any) -> exp.Expression:
+    """The arguments of a function whose first argument is a unit of time."""
+    name = self._tokens[self._index - 2]
+    unit = self._parse_var(any_token=True, upper=True)
+    self._match(TokenType.COMMA)
+    rest = self._parse_csv(self._parse_disjunction)
+    return exp.Anonymous(this=name.text.upper(), expressions=[unit, *rest]).update_positions(name)
 
 
 def _table_function(self: Any) -> exp.Expression:
@@ -88,10 +98,21 @@ class _FunctionParsers(dict[str, Any]):
         return super().get(name) or (_table_function if name in table_functions() else default)
 
 
-class Flink(AsWritten):
+class Flink(Dialect):
     """Flink SQL, as far as queries go."""
 
-    class Tokenizer(AsWritten.Tokenizer):
+    NULL_ORDERING = "nulls_are_small"
+    TYPED_DIVISION = True
+
+    class Tokenizer(tokens.Tokenizer):
+        """Backticks for names, single quotes for texts."""
+
+        IDENTIFIERS: ClassVar = ["`"]
+        QUOTES: ClassVar = ["'"]
+        HEX_STRINGS: ClassVar = [("x'", "'"), ("X'", "'")]
+        COMMENTS: ClassVar = ["--", ("/*", "*/")]
+        # EXECUTE and SHOW do not start a command: the words after them are tokenized normally.
+        COMMANDS: ClassVar = set[TokenType]()
         # SESSION is a statement keyword in other dialects; here it is a function name.
         KEYWORDS: ClassVar = {
             **{word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "SESSION"},
@@ -102,12 +123,16 @@ class Flink(AsWritten):
 
     Generator = generator.Generator
 
-    class Parser(AsWritten.Parser):
-        """Table functions and JSON functions have their own syntax; ROW<...> is a type."""
+    class Parser(parser.Parser):
+        """Functions are not interpreted, except those with their own syntax; ROW<...> is a type."""
 
+        FUNCTIONS: ClassVar = {}
+        NO_PAREN_FUNCTIONS: ClassVar = {}
         FUNCTION_PARSERS: ClassVar = _FunctionParsers(
             {
-                **AsWritten.Parser.FUNCTION_PARSERS,
+                **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
+                **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
+                **PARSERS,
                 **dict.fromkeys(WINDOW_FUNCTIONS, _table_function),
                 **dict.fromkeys(OF_TABLES, _refused),
             }

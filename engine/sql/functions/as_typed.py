@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from engine.errors import shortened
-from engine.expressions.as_written import spark_tree
-from engine.expressions.parsing import SPARK
+from engine.expressions.parsing import SPARK, UNREADABLE, tree_of
 from engine.sql.flink_text import Typed
 
 _LENGTHS: Final = (80, 200)
@@ -37,6 +35,6 @@ def as_typed(sentence: str, typed: Mapping[str, Typed]) -> str:
 def _bare(written: str) -> str:
     """An expression as the rules of types repeat it."""
     try:
-        return spark_tree(written).unnest().sql(dialect=SPARK)
-    except SqlglotError:
+        return tree_of(written).unnest().sql(dialect=SPARK)
+    except UNREADABLE:
         return written
