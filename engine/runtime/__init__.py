@@ -5,6 +5,7 @@ edges         the data between steps: files of records, views of them, and the s
 keyed         stateful steps: records distributed by key over tasks, sorted, and processed by kernels with keyed state
 mini_batch    bundles of records for stateful steps
 outbox        the records that a live run's sinks write to their targets
+context       what all parts of one run share
 epoch         one epoch: every operator as (inputs' delta, state) -> (output delta, new state)
 steps         how the operators of a plan run on Spark, as values
 explain       the plan explained, and the kernel of each node
@@ -52,11 +53,11 @@ from engine.runtime.arrivals.ingest import EpochEvents, Ingested, ingest
 from engine.runtime.arrivals.intake import given_of, take_in
 from engine.runtime.arrivals.live import LiveEvents
 from engine.runtime.arrivals.units import BYTES, Unit
+from engine.runtime.context import RunContext
 from engine.runtime.disk import ends_before_full, no_room
 from engine.runtime.edges.records import EdgeRecords
 from engine.runtime.edges.shares import shares_of
 from engine.runtime.edges.staying import Staying
-from engine.runtime.edges.views import views_of
 from engine.runtime.epoch import EpochRunner, NodeOutput
 from engine.runtime.explain import explanation
 from engine.runtime.outbox import Outbox
@@ -121,16 +122,11 @@ def run(
     try:
         require_consent((node.id, node.operator) for node in plan.nodes)
         with ends_before_full(files, cancel), cancellable(spark, f"run-{uuid4().hex}", cancel) as watch:
-            watched = Watched(files, watch)
+            context = RunContext(plan, spark, recorder, folder, Watched(files, watch), progress, cancel, partitions)
             if live is not None:
-                is_over = _run_live(plan, spark, recorder, folder, watched, live, partitions, progress, cancel)
+                is_over = _run_live(context, live)
             else:
-                intake = intake or Intake(plan)
-                _run(
-                    *(plan, spark, recorder, folder, watched, epochs, partitions, progress, cancel, intake),
-                    frees=frees,
-                    stays_in=stays_in,
-                )
+                _run_bounded(context, intake or Intake(plan), epochs, frees=frees, stays_in=stays_in)
                 is_over = True
         if is_over:
             recorder.finish()
@@ -156,57 +152,44 @@ def run(
         raise failed from error
 
 
-def _run(
-    plan: Plan,
-    spark: SparkSession,
-    recorder: Recorder,
-    folder: Path,
-    watched: Watched,
-    epochs: int | None,
-    partitions: int | None,
-    progress: Progress,
-    cancel: Cancel,
-    intake: Intake,
-    *,
-    frees: bool,
-    stays_in: Workspace | None,
+def _run_bounded(
+    run: RunContext, intake: Intake, epochs: int | None, *, frees: bool, stays_in: Workspace | None
 ) -> None:
-    views = views_of(plan)
-    run_plan = described(plan, epochs or 1, views, stay=stays_in is not None)
-    recorder.begin(run_plan)
+    """Process the sources to their end. frees, stays_in: as of `run`."""
+    run_plan = described(run.plan, epochs or 1, run.views, stay=stays_in is not None)
+    run.recorder.begin(run_plan)
     if intake.ingested is None:
-        intake.ingested = _taken_in(intake.plan, spark, folder, watched, epochs, progress)
+        intake.ingested = _taken_in(run, intake.plan, epochs)
     ingested = intake.ingested
-    _check_cancelled(cancel)
-    progress.epochs = ingested.epochs
-    runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched)
+    run.check_cancelled()
+    run.progress.epochs = ingested.epochs
+    runner = EpochRunner(run)
     staying = None
     if stays_in is not None:
         edges = frozenset((edge.node, edge.port) for edge in run_plan.edges if edge.stays and edge.view is None)
-        staying = Staying(spark, runner.workspace, stays_in, edges)
+        staying = Staying(run.spark, runner.workspace, stays_in, edges)
     for events in ingested:
-        output = _run_epoch(runner, events, recorder, progress, cancel, staying)
-        _check_cancelled(cancel)
-        progress.phase = "keeping the changelogs"
-        recorder.commit(brought(watched.files, output))
+        output = _run_epoch(runner, events, staying)
+        run.check_cancelled()
+        run.progress.phase = "keeping the changelogs"
+        run.recorder.commit(brought(run.files, output))
         if frees and not events.is_last_taken:
-            watched.files.sweep(runner.kept.paths, events.number)
+            run.files.sweep(runner.kept.paths, events.number)
 
 
-def _taken_in(
-    plan: Plan, spark: SparkSession, folder: Path, watched: Watched, epochs: int | None, progress: Progress
-) -> Ingested:
-    """Read the sources to their end, and number their events."""
+def _taken_in(run: RunContext, plan: Plan, epochs: int | None) -> Ingested:
+    """Read the sources of a plan to their end, and number their events."""
+    progress = run.progress
     progress.phase = "reading the sources"
     for node in plan.sources:
         progress.nodes[node.id].state = "running"
     started = time.monotonic()
-    givens = [given_of(plan, node, folder) for node in plan.sources]
+    givens = [given_of(plan, node, run.folder) for node in plan.sources]
     for given in givens:
         sizes = [path.stat().st_size for path in given.inputs]
         progress.nodes[given.node.id].bytes_there = sum(sizes) or None
-    read = take_in(givens, spark, folder, watched, partial(_heard, progress))
-    ingested = ingest(plan, spark, read, watched.files, epochs=epochs)
+    read = take_in(givens, run.spark, run.folder, run.watched, partial(_heard, progress))
+    ingested = ingest(plan, run.spark, read, run.files, epochs=epochs)
     for node in plan.sources:
         # One job reads all sources: each source gets the time of the whole job.
         progress.nodes[node.id].seconds += time.monotonic() - started
@@ -221,67 +204,47 @@ def _heard(progress: Progress, report: Report) -> None:
     at.bytes_read = (at.bytes_read or 0) + report.get(BYTES, 0) or None
 
 
-def _run_live(
-    plan: Plan,
-    spark: SparkSession,
-    recorder: Recorder,
-    folder: Path,
-    watched: Watched,
-    live: Live,
-    partitions: int | None,
-    progress: Progress,
-    cancel: Cancel,
-) -> bool:
+def _run_live(run: RunContext, live: Live) -> bool:
     """Process incoming data epoch by epoch. False if the run was stopped."""
-    views = views_of(plan)
-    arriving = LiveEvents(plan, spark, folder, watched, live, progress, recorder, cancel)
-    run_plan = described(plan, 1, views)
-    recorder.begin(run_plan)
-    runner = EpochRunner(plan, spark, views, partitions, _cores(spark), watched, arriving.can_be_idle, is_live=True)
+    arriving = LiveEvents(run, live)
+    run_plan = described(run.plan, 1, run.views)
+    run.recorder.begin(run_plan)
+    runner = EpochRunner(run, arriving.can_be_idle, is_live=True)
     runner.go_on(arriving.kept())
     with ExitStack() as stack:
-        outbox = Outbox.of(plan, run_plan.edges, folder, watched.files, live, progress, cancel, stack)
+        outbox = Outbox.of(run, live, run_plan.edges, stack)
         arriving.sweep(runner.kept.paths | outbox.paths)
         if not outbox.begin():
             return False
-        progress.phase = WAITING
+        run.progress.phase = WAITING
         # Closed whatever happens: the next attempt may connect to the same sources.
         for events in stack.enter_context(closing(arriving.epochs())):
-            output = _run_epoch(runner, events, recorder, progress, cancel)
-            _check_cancelled(cancel)
-            progress.phase = "keeping the changelogs"
+            output = _run_epoch(runner, events)
+            run.check_cancelled()
+            run.progress.phase = "keeping the changelogs"
             outbox.take(output)
             checkpoint = arriving.checkpoint(events, runner.kept, outbox)
-            recorder.commit(brought(watched.files, replace(output, decision=arriving.decision, checkpoint=checkpoint)))
-            progress.epochs = events.number + 1
+            complete = replace(output, decision=arriving.decision, checkpoint=checkpoint)
+            run.recorder.commit(brought(run.files, complete))
+            run.progress.epochs = events.number + 1
             if not outbox.deliver():
                 return False
-            progress.phase = WAITING
+            run.progress.phase = WAITING
             arriving.sweep(runner.kept.paths)
     if not arriving.was_stopped:
         arriving.sweep(frozenset())
     return not arriving.was_stopped
 
 
-def _cores(spark: SparkSession) -> int:
-    return int(spark.conf.get("spark.sql.shuffle.partitions", "4") or 4)
-
-
-def _run_epoch(
-    runner: EpochRunner,
-    events: EpochEvents,
-    recorder: Recorder,
-    progress: Progress,
-    cancel: Cancel,
-    staying: Staying | None = None,
-) -> EpochOutput:
+def _run_epoch(runner: EpochRunner, events: EpochEvents, staying: Staying | None = None) -> EpochOutput:
     """Run every node in one epoch. An edge is handed over as soon as it is complete, unless it stays."""
-    files, epoch = runner.files, events.number
+    run, progress = runner.run, runner.run.progress
+    files, epoch = run.files, events.number
     progress.epoch = epoch
     outputs: dict[str, NodeOutput] = {}
     edges: dict[tuple[str, str], EdgeRecords] = {}
-    for node in runner.plan.nodes:
-        _check_cancelled(cancel)
+    for node in run.plan.nodes:
+        run.check_cancelled()
         progress.phase = f"running {node.id}"
         at = progress.nodes[node.id]
         at.state, at.epoch = "running", epoch
@@ -290,14 +253,14 @@ def _run_epoch(
         at.seconds += time.monotonic() - started
         at.records_out = (at.records_out or 0) + outputs[node.id].records.rows
         for port, records in ((OUT, outputs[node.id].records), *outputs[node.id].second.items()):
-            if (node.id, port) not in runner.views:
+            if (node.id, port) not in run.views:
                 edges[node.id, port] = records
                 if files.are_here and (staying is None or (node.id, port) not in staying.edges):
-                    recorder.take(epoch, node.id, port, records.files)
+                    run.recorder.take(epoch, node.id, port, records.files)
         at.state = "done" if events.is_last else "waiting"
     runner.end_epoch(events)
     if staying is not None:
-        _check_cancelled(cancel)
+        run.check_cancelled()
         progress.phase = "writing the changelogs into the workspace"
     return EpochOutput(
         epoch=epoch,
@@ -375,11 +338,6 @@ def _failure(error: Exception, spark: SparkSession, files: RunFiles, progress: P
     if isinstance(error, StudioError):
         return error
     return RunFailed(failure_sentence(error), failing_node(error) or _running(progress))
-
-
-def _check_cancelled(cancel: Cancel) -> None:
-    if cancel.is_set():
-        raise cancel.error()
 
 
 def _running(progress: Progress) -> str:

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Final
 from engine.contract.explanation import NO_STATE
 from engine.contract.frames import KIND, POSITION, SEQ, STEP, plain_state
 from engine.contract.operator import OUT, InputPlan, Operator
-from engine.contract.recorder import EdgeView, Held
+from engine.contract.recorder import Held
 from engine.contract.step import Keyed, Native
 from engine.model.combined_watermark import Above, Combined, Standing
 from engine.model.position import ordinal
 from engine.model.types import quote
-from engine.planner import NodePlan, Plan
+from engine.planner import NodePlan
 from engine.runtime.arrivals.clocks import Clock
 from engine.runtime.arrivals.ingest import EpochEvents
+from engine.runtime.context import RunContext
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.edges.native import run_native
 from engine.runtime.edges.records import EdgeRecords, frame_of_kinds
@@ -46,14 +47,12 @@ from engine.runtime.keyed.worker import PlainTask
 from engine.runtime.mini_batch.gathering import bundled_pieces
 from engine.runtime.mini_batch.on_spark import Flushes
 from engine.runtime.record_search import Suspects, suspects_of_native
-from engine.runtime.record_waits import Watched
 from engine.runtime.reports import Batches, Report, RunTasks, run_each, task_name
 from engine.runtime.steps import sources_by_event_time, step_of
-from engine.spark.run_files import RunFiles
 from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 _FEW: Final = 10_000
 # The most records, or stored bytes, for one task: it sorts them in memory.
@@ -98,15 +97,10 @@ class Kept:
 class EpochRunner:
     """Runs the nodes of a plan epoch by epoch and keeps track of their state files.
 
-    watched: runs its jobs. can_be_idle: whether sources can be idle, in a live run. is_live: whether it is one.
+    can_be_idle: whether sources can be idle, in a live run. is_live: whether it is one.
     """
 
-    plan: Plan
-    spark: SparkSession
-    views: Mapping[tuple[str, str], EdgeView]
-    partitions: int | None
-    cores: int
-    watched: Watched
+    run: RunContext
     can_be_idle: bool = False
     is_live: bool = False
     _states: dict[str, tuple[StateFile, ...]] = field(default_factory=dict)
@@ -117,14 +111,9 @@ class EpochRunner:
     _clocks: dict[str, Clock] = field(default_factory=dict)
 
     @property
-    def files(self) -> RunFiles:
-        """The files of the run."""
-        return self.watched.files
-
-    @property
     def workspace(self) -> Workspace:
         """Where tasks read and write."""
-        return self.files.workspace
+        return self.run.files.workspace
 
     @property
     def kept(self) -> Kept:
@@ -133,7 +122,7 @@ class EpochRunner:
 
     @cached_property
     def _shared(self) -> SharedJobs:
-        return SharedJobs(self.plan, self.views, self.workspace)
+        return SharedJobs(self.run.plan, self.run.views, self.workspace)
 
     def go_on(self, kept: Kept) -> None:
         """Continue after epochs that another process ran."""
@@ -159,30 +148,30 @@ class EpochRunner:
     def _run(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
         if not isinstance(node.operator, Operator):
             return self._run_source(node, events)
-        view = self.views.get((node.id, OUT))
+        view = self.run.views.get((node.id, OUT))
         if view is not None:
             return NodeOutput(self._records[view.node, view.port].seen_as(view, node.schema))
-        step = step_of(self.plan, node)
+        step = step_of(self.run.plan, node)
         if isinstance(step, Native):
             return NodeOutput(self._run_native(node, step, events.number))
         return self._run_keyed(node, step, events)
 
     def _run_source(self, node: NodePlan, events: EpochEvents) -> NodeOutput:
         records = events.records(node)
-        if not self.plan.drops_retractions or node.derived.is_insert_only:
+        if not self.run.plan.drops_retractions or node.derived.is_insert_only:
             return NodeOutput(records)
-        frame = self._without_retractions(records.frame(self.spark), node)
+        frame = self._without_retractions(records.frame(self.run.spark), node)
         return NodeOutput(self._write(frame, node, OUT, events.number))
 
     def _without_retractions(self, records: DataFrame, node: NodePlan) -> DataFrame:
         """If retraction is switched off, -U and -D are dropped."""
-        return frame_of_kinds(records, frozenset(node.mode) if self.plan.drops_retractions else None)
+        return frame_of_kinds(records, frozenset(node.mode) if self.run.plan.drops_retractions else None)
 
     def _run_native(self, node: NodePlan, step: Native, epoch: int) -> EdgeRecords:
-        there = {edge: records for edge, records in self._records.items() if edge not in self.views}
+        there = {edge: records for edge, records in self._records.items() if edge not in self.run.views}
         there |= {(name, OUT): records for name, records in self._followed.items()}
         done = frozenset(name for name, _ in (*self._records, *there))
-        written = self._shared.run(self.spark, node, there, done, epoch, self._are_few)
+        written = self._shared.run(self.run.spark, node, there, done, epoch, self._are_few)
         if written is not None:
             own = written.pop(node.id)
             self._followed |= written
@@ -208,7 +197,7 @@ class EpochRunner:
             writer.write_all(batches)
             yield from writer.close()
 
-        return self._written(files, self.watched.run(frame, task, node.id, suspects=suspects))
+        return self._written(files, self.run.watched.run(frame, task, node.id, suspects=suspects))
 
     def _written(self, files: EdgeFiles, reports: Sequence[Report]) -> EdgeRecords:
         """The written edge. Edges of followers are noted until the turn of their nodes."""
@@ -235,11 +224,11 @@ class EpochRunner:
             node.operator.ports,
             frozenset(int(kind) for kind in node.mode),
             None if events.is_last else states.arrow,
-            self.plan.drops_retractions,
+            self.run.plan.drops_retractions,
             None if step.zone is None or clock is None else LocalTimes(step.zone, step.in_zone, clock.load_instants),
         )
         assert isinstance(node.operator, Operator)
-        ttls_ms = node.operator.state_ttls_ms(self.plan.pipeline.options) if events.clock is not None else ()
+        ttls_ms = node.operator.state_ttls_ms(self.run.plan.pipeline.options) if events.clock is not None else ()
         points = Points.of(events.after_seq, events.last_seq, step, ttls_ms, is_curve=not self.is_live)
         task: PlainTask | ColumnarTask
         if make is not None:
@@ -254,7 +243,7 @@ class EpochRunner:
         if here:
             read = states.files if step.uses_time else states.to_merge()
             here = sum(self.workspace.size(file.path) for file in read) <= _SMALL
-        reports = run_each(self.spark, [partial(task, bucket) for bucket in range(gathered.buckets)], here=here)
+        reports = run_each(self.run.spark, [partial(task, bucket) for bucket in range(gathered.buckets)], here=here)
         written = {
             what: [report for report in reports if report["what"] == what]
             for what in (STATES, MERGED, LATE, FIRES, KEY_TIMES, EXPIRED, HELD)
@@ -273,34 +262,34 @@ class EpochRunner:
         """The input of a keyed step, by buckets of keys."""
         epoch = events.number
         inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
-        given = StepInput(step, inputs, [self.plan.passing(input_) for input_ in node.inputs])
+        given = StepInput(step, inputs, [self.run.plan.passing(input_) for input_ in node.inputs])
         folder = ("inputs", node.id, f"epoch={epoch}")
-        run = self.watched.of(node.id, given.suspects)
+        run = self.run.watched.of(node.id, given.suspects)
         if step.bundling is not None:
             shape, pieces = self._bundles(node, given, events, folder, run)
         else:
-            shape, pieces = gather(self.spark, self.workspace, given, folder, run)
-        buckets = self.partitions or self._buckets(inputs)
-        return spread(self.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
+            shape, pieces = gather(self.run.spark, self.workspace, given, folder, run)
+        buckets = self.run.partitions or self._buckets(inputs)
+        return spread(self.run.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
 
     def _buckets(self, inputs: Sequence[EdgeRecords]) -> int:
         """The number of tasks for an input: each costs as much as thousands of records, and sorts its own in memory."""
         rows = sum(records.rows for records in inputs)
         if rows <= _FEW:
             return 1
-        size = self.files.size([file.path for records in inputs for file in records.files])
-        return max(self.cores, -(-rows // _MANY), -(-size // _LARGE))
+        size = self.run.files.size([file.path for records in inputs for file in records.files])
+        return max(self.run.cores, -(-rows // _MANY), -(-size // _LARGE))
 
     def _are_few(self, rows: int) -> bool:
         """Whether records of an epoch are fewer than what a job of Spark costs, so that its tasks run in this process.
 
         Not if someone else's code runs in them, which only a worker may hang or break.
         """
-        return self.is_live and self.files.are_here and rows <= _FEW and not self._has_foreign_code
+        return self.is_live and self.run.files.are_here and rows <= _FEW and not self._has_foreign_code
 
     @cached_property
     def _has_foreign_code(self) -> bool:
-        return any(isinstance(node.operator, Operator) and node.operator.foreign_code for node in self.plan.nodes)
+        return any(isinstance(node.operator, Operator) and node.operator.foreign_code for node in self.run.plan.nodes)
 
     def _clock(self, above: Above, events: EpochEvents, ends_only: frozenset[str] = frozenset()) -> Clock:
         name = json.dumps([repr(above), sorted(ends_only)])
@@ -314,13 +303,13 @@ class EpochRunner:
         self, node: NodePlan, given: StepInput, events: EpochEvents, folder: Sequence[str], run: RunTasks
     ) -> tuple[Shape, tuple[Piece, ...]]:
         """The records of a mini-batch step's input whose bundles end; the rest is kept for the next epoch."""
-        ends_only = frozenset(events.lines) - sources_by_event_time(self.plan)
+        ends_only = frozenset(events.lines) - sources_by_event_time(self.run.plan)
         clocks = (self._clock(one.derived.above, events, ends_only) for one in node.inputs)
         # With the event before the epoch: a source may begin right after it.
         flushes = Flushes(tuple(replace(clock, after_seq=clock.after_seq - 1) for clock in clocks))
         shape, pieces, self._open_bundles[node.id] = bundled_pieces(
-            self.spark,
-            self.files,
+            self.run.spark,
+            self.run.files,
             given,
             self._open_bundles.get(node.id, ()),
             flushes,
@@ -340,7 +329,7 @@ class EpochRunner:
         records = self._given(node.inputs[at])
         if not late:
             return records.limit(0)
-        ledger = self.spark.read.parquet(*late).where("is_dropped")
+        ledger = self.run.spark.read.parquet(*late).where("is_dropped")
         mine = ledger.where(f.col("port") == node.operator.ports[at])
         places = mine.select(f.col("seq").alias(SEQ), f.col("step").alias(STEP)).distinct()
         # Without a hint: Spark broadcasts the places if they are few.
@@ -350,7 +339,9 @@ class EpochRunner:
 
     def _given(self, input_: InputPlan) -> DataFrame:
         """The records that a consumer receives from an input."""
-        return frame_of_kinds(self._records[input_.node, input_.port].frame(self.spark), self.plan.passing(input_))
+        return frame_of_kinds(
+            self._records[input_.node, input_.port].frame(self.run.spark), self.run.plan.passing(input_)
+        )
 
 
 def _states_after(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -21,7 +20,7 @@ from engine.contract.operator import OUT, Operator
 from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, Progress
 from engine.contract.target import EpochWriter, Unreachable
 from engine.errors import TargetError
-from engine.planner import Plan
+from engine.runtime.context import RunContext
 from engine.runtime.edges.records import base_of, in_order, seen_through
 from engine.spark.run_files import RunFiles
 from engine.spark.workspace import Workspace
@@ -68,30 +67,20 @@ class Outbox:
         self.before = {name: one.written.records for name, one in self.pending.items()}
 
     @classmethod
-    def of(
-        cls,
-        plan: Plan,
-        edges: Sequence[EdgeInfo],
-        folder: Path,
-        files: RunFiles,
-        live: Live,
-        progress: Progress,
-        cancel: Cancel,
-        stack: ExitStack,
-    ) -> Outbox:
+    def of(cls, run: RunContext, live: Live, edges: Sequence[EdgeInfo], stack: ExitStack) -> Outbox:
         """The targets that the sinks of a plan name, if the run writes. stack: closes them. Raises TargetError."""
         writers = {}
-        for node in plan.nodes if live.writes else ():
+        for node in run.plan.nodes if live.writes else ():
             if isinstance(node.operator, Operator):
-                writer = node.operator.epoch_writer(plan.context(node), live.name, folder)
+                writer = node.operator.epoch_writer(run.plan.context(node), live.name, run.folder)
                 if writer is not None:
                     stack.callback(writer.close)
                     writers[node.id] = writer
         known = {} if live.checkpoint is None else live.checkpoint.outbox
-        run = files.workspace.around
-        pending = {name: _pending(known.get(name), run) for name in writers}
+        place = run.files.workspace.around
+        pending = {name: _pending(known.get(name), place) for name in writers}
         known_edges = {(one.node, one.port): one for one in edges}
-        return cls(known_edges, writers, live, files, progress, cancel, pending)
+        return cls(known_edges, writers, live, run.files, run.progress, run.cancel, pending)
 
     @property
     def paths(self) -> frozenset[str]:

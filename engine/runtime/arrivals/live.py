@@ -14,10 +14,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from engine.contract.cancel import Cancel
 from engine.contract.live import Checkpoint, Decision, Live, Wish
 from engine.contract.operator import Operator
-from engine.contract.recorder import LiveProgress, Progress, Recorder, SourceProgress
+from engine.contract.recorder import LiveProgress, SourceProgress
 from engine.contract.scan import Scan
 from engine.contract.source import Source
 from engine.contract.step import Keyed
@@ -30,15 +29,15 @@ from engine.runtime.arrivals.idleness import Idleness
 from engine.runtime.arrivals.ingest import EPOCH, EpochEvents, ingest
 from engine.runtime.arrivals.intake import Given, take_in
 from engine.runtime.arrivals.state import ArrivalState
+from engine.runtime.context import RunContext
 from engine.runtime.epoch import Kept
 from engine.runtime.keyed.states import StateFile
 from engine.runtime.outbox import Outbox
-from engine.runtime.record_waits import Watched
 from engine.runtime.steps import step_of
 from engine.spark.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 # The target duration of an epoch. Its input is halved after a longer one, and doubled if more is waiting.
 _TARGET_S: Final = 5.0
@@ -60,29 +59,15 @@ _EXPIRES_SINCE: Final = 4
 class LiveEvents:
     """The epochs of a live run. The caller commits each epoch before it asks for the next."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        spark: SparkSession,
-        folder: Path,
-        watched: Watched,
-        live: Live,
-        progress: Progress,
-        recorder: Recorder,
-        cancel: Cancel,
-    ) -> None:
-        check(plan)
-        self._recorder = recorder
-        self._cancel = cancel
-        self._plan, self._spark, self._watched, self._live = plan, spark, watched, live
-        self._folder = folder
-        self._progress = progress
+    def __init__(self, run: RunContext, live: Live) -> None:
+        check(run.plan)
+        self._run, self._live = run, live
         self._streams: dict[str, Stream[Source]] = {
-            node.id: _source(node).stream(node.id, folder, live.name) for node in plan.sources
+            node.id: _source(node).stream(node.id, run.folder, live.name) for node in run.plan.sources
         }
         begun = live.checkpoint
         self._before = ArrivalState() if begun is None else ArrivalState.from_json(begun.before)
-        _require_its_layout(plan, self._before)
+        _require_its_layout(run.plan, self._before)
         self._positions = {} if begun is None else dict(begun.positions)
         self._ended = [] if begun is None else list(begun.ended)
         self._epoch = 0 if begun is None else begun.epoch + 1
@@ -92,7 +77,7 @@ class LiveEvents:
         self._seconds = 0.0
         self._decision = Decision({})
         self._synced: frozenset[str] = frozenset()
-        self._idleness = Idleness.of(plan)
+        self._idleness = Idleness.of(run.plan)
         self._held: frozenset[str] = frozenset()
         self._sent: dict[str, ForNow] = {}
         self.can_be_idle = self._idleness.can_be_idle
@@ -112,7 +97,7 @@ class LiveEvents:
                 stream.close()
 
     def _epochs(self) -> Iterator[EpochEvents]:
-        while any(node.id not in self._ended for node in self._plan.sources):
+        while any(node.id not in self._ended for node in self._run.plan.sources):
             decision = self._next()
             if decision is None:
                 self.was_stopped = True
@@ -129,13 +114,13 @@ class LiveEvents:
     def checkpoint(self, events: EpochEvents, kept: Kept, outbox: Outbox) -> str:
         """The state that the run needs to continue after this epoch. Its files are on disk."""
         states = {
-            node: [{**asdict(file), "path": self._run.inside(file.path)} for file in files]
+            node: [{**asdict(file), "path": self._own_folder.inside(file.path)} for file in files]
             for node, files in kept.states.items()
         }
-        bundles = {node: [self._run.inside(path) for path in paths] for node, paths in kept.bundles.items()}
+        bundles = {node: [self._own_folder.inside(path) for path in paths] for node, paths in kept.bundles.items()}
         # Spark does not sync files: the store must not name a file that a power failure would lose.
         needed = kept.paths | outbox.paths
-        self._watched.files.sync(needed - self._synced)
+        self._run.files.sync(needed - self._synced)
         self._synced = needed
         after = events.ingested.after
         known = after.to_json()
@@ -149,7 +134,7 @@ class LiveEvents:
         begun = self._live.checkpoint
         if begun is None:
             return Kept({}, {})
-        place = self._run.place
+        place = self._own_folder.place
         return Kept(
             {
                 node: tuple(StateFile.from_json({**file, "path": place(file["path"])}) for file in files)
@@ -161,13 +146,13 @@ class LiveEvents:
 
     def sweep(self, needed: frozenset[str]) -> None:
         """Delete the run's files but those that are still needed, also those of failed attempts."""
-        self._watched.files.forget()
-        self._watched.files.sweep(needed)
+        self._run.files.forget()
+        self._run.files.sweep(needed)
 
     @property
-    def _run(self) -> Workspace:
+    def _own_folder(self) -> Workspace:
         """The folder of the run, which contains the folder of this attempt."""
-        return self._watched.files.workspace.around
+        return self._run.files.workspace.around
 
     def _next(self) -> Decision | None:
         """The input of the next epoch; None for no further epoch."""
@@ -178,10 +163,9 @@ class LiveEvents:
         heard = time.monotonic()
         while True:
             if time.monotonic() - heard > _PING_S:
-                self._spark.conf.get("spark.sql.session.timeZone")
+                self._run.spark.conf.get("spark.sql.session.timeZone")
                 heard = time.monotonic()
-            if self._cancel.is_set():
-                raise self._cancel.error()
+            self._run.check_cancelled()
             wish = control.wish
             if wish is Wish.STOP:
                 return None
@@ -212,8 +196,8 @@ class LiveEvents:
         """Report once that the run is paused."""
         if paused != self._is_held:
             self._is_held = paused
-            self._recorder.pause(paused=paused)
-        if paused or self._progress.live is None or self._progress.live.state != "running":
+            self._run.recorder.pause(paused=paused)
+        if paused or self._run.progress.live is None or self._run.progress.live.state != "running":
             self._say("paused" if paused else "waiting", {})
 
     def _poll(self, *, ending: bool) -> dict[str, Taken]:
@@ -226,30 +210,32 @@ class LiveEvents:
             node.id: self._streams[node.id].poll(
                 self._positions.get(node.id), limit, now_ms, ending=ending, is_stopping=self._is_stopping
             )
-            for node in self._plan.sources
+            for node in self._run.plan.sources
             if node.id not in self._ended and node.id not in self._held
         }
 
     def _is_stopping(self) -> bool:
-        return self._cancel.is_set() or self._live.control.wish is Wish.STOP
+        return self._run.cancel.is_set() or self._live.control.wish is Wish.STOP
 
     def _announced(self) -> list[str]:
         """The ended sources whose end becomes an event now; with ends together, all after the last source has ended."""
         names = [
-            node.id for node in self._plan.sources if node.id in self._ended and not self._before.of(node.id).has_ended
+            node.id
+            for node in self._run.plan.sources
+            if node.id in self._ended and not self._before.of(node.id).has_ended
         ]
-        is_together = self._plan.pipeline.arrival.ends == "together"
-        return names if not is_together or len(self._ended) == len(self._plan.sources) else []
+        is_together = self._run.plan.pipeline.arrival.ends == "together"
+        return names if not is_together or len(self._ended) == len(self._run.plan.sources) else []
 
     def _taken_in(self, decision: Decision) -> Iterator[EpochEvents]:
-        self._progress.phase = "reading the sources"
-        givens = [self._given(node, decision) for node in self._plan.sources if node.id in decision.took]
-        read = take_in(givens, self._spark, self._folder, self._watched)
+        self._run.progress.phase = "reading the sources"
+        givens = [self._given(node, decision) for node in self._run.plan.sources if node.id in decision.took]
+        read = take_in(givens, self._run.spark, self._run.folder, self._run.watched)
         ingested = ingest(
-            self._plan,
-            self._spark,
+            self._run.plan,
+            self._run.spark,
             read,
-            self._watched.files,
+            self._run.files,
             epochs=1,
             before=self._before,
             ending=self._announced(),
@@ -261,15 +247,15 @@ class LiveEvents:
         yield from ingested
 
     def _given(self, node: NodePlan, decision: Decision) -> Given:
-        given, clock = self._streams[node.id].read(decision.took[node.id]), self._plan.clock_of(node)
+        given, clock = self._streams[node.id].read(decision.took[node.id]), self._run.plan.clock_of(node)
         if isinstance(given, Scan):
-            if not self._watched.files.are_here:
+            if not self._run.files.are_here:
                 # The stored messages grow with the run; the workers only receive those of the epoch.
                 self._sent[node.id] = ForNow()
                 given = replace(given, parts=tuple(cut_out(part, self._sent[node.id].path) for part in given.parts))
             inputs = tuple(Path(part.path) for part in given.parts if hasattr(part, "path"))
             return Given(node, _source(node), given, inputs, clock)
-        return Given(node, given, None, given.inputs(node.id, self._folder), clock)
+        return Given(node, given, None, given.inputs(node.id, self._run.folder), clock)
 
     def _pause_s(self) -> float:
         """The time to wait before the next epoch."""
@@ -290,7 +276,7 @@ class LiveEvents:
 
     def _say(self, state: str, taken: dict[str, Taken]) -> None:
         """Report the state of the run."""
-        sources = dict(self._progress.live.sources) if self._progress.live is not None else {}
+        sources = dict(self._run.progress.live.sources) if self._run.progress.live is not None else {}
         for name, each in taken.items():
             before = sources[name].notes if name in sources else ()
             for note in each.notes:
@@ -300,7 +286,7 @@ class LiveEvents:
         for name, known in sources.items():
             is_idle, is_waiting = self._before.of(name).is_idle, name in self._held
             sources[name] = replace(known, is_idle=is_idle, is_waiting=is_waiting)
-        self._progress.live = LiveProgress(state, self._seconds, self._before.last_seq, sources)
+        self._run.progress.live = LiveProgress(state, self._seconds, self._before.last_seq, sources)
 
 
 def _now_ms() -> int:
