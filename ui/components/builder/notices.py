@@ -14,7 +14,12 @@ def notices(drafting: Drafting) -> None:
     if not drafting.notices:
         return
     with st.container(key="bench-notice", horizontal=True, vertical_alignment="top", gap="xsmall", wrap=False):
-        st.info("\n\n".join(map(as_sentence, drafting.notices)), icon=":material/info:")
+        first, *others = map(as_sentence, drafting.notices)
+        with st.container(gap="xsmall"):
+            st.info(first, icon=":material/info:")
+            if others:
+                with st.expander("One more note" if len(others) == 1 else f"{len(others)} more notes"):
+                    st.markdown("\n\n".join(others))
         st.button(
             "",
             icon=":material/close:",
