@@ -6,7 +6,6 @@ there.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -15,18 +14,17 @@ import pyarrow as pa
 from engine.columnar.expiring import expired_of
 from engine.contract.columnar_kernel import (
     NEVER,
-    OF_KEY,
     Advanced,
     Chunk,
     ColumnarKernel,
     Layout,
-    Lives,
     Records,
     TimedKernel,
     ToldOnce,
     no_state,
 )
 from engine.contract.expired import Expired
+from engine.contract.frames import EXPIRES
 from engine.contract.kernel import Emitted, End, Entries, Input, Key, Late, Now, Output, Saved
 from engine.contract.state_in_words import Description, Names
 from engine.model.position import ordinal
@@ -55,13 +53,11 @@ class ChunkLoop:
         self._waiting: list[Input] = []
         self._until = 0
         self._state = no_state(self._kernel.state_schema)
-        self._held: Entries = ()
 
     def key(self, key: Key, saved: Saved | None) -> None:
         """Begin a key with its saved state."""
         self._key = key
         self._waiting = []
-        self._held = ()
         self._until = 0
         self._state = no_state(self._kernel.state_schema) if saved is None else saved.state
 
@@ -81,8 +77,6 @@ class ChunkLoop:
         records = [(0, record) for record in self._waiting]
         chunk = chunk_of(self._layout, [self._key], records, [self._state], part, now=self._now)
         advanced = self._kernel.advance(chunk, part)
-        if self._waiting and advanced.lives is not None:
-            self._held = held_of(advanced.lives, chunk.records)
         self._state, self._waiting, self._until = advanced.state, [], seq
         for emitted in emitted_of(advanced):
             self.out.seqs.append(emitted.seq)
@@ -105,8 +99,9 @@ class ChunkLoop:
         return self._kernel.describe(self._state, names)
 
     def entries(self) -> Entries:
-        """What the state holds, if it expires."""
-        return self._held
+        """What the state holds, if it expires: one entry."""
+        state = self._state
+        return ((0, state.column(EXPIRES)[0].as_py(), 1),) if EXPIRES in state.schema.names and state.num_rows else ()
 
     def end(self) -> Saved | None:
         """Process the rest of the epoch, and return the state to save."""
@@ -203,15 +198,6 @@ def expired_entries(advanced: Advanced, chunk: Chunk) -> list[Expired]:
     ports, columns = expired_of(advanced.lives, chunk.records)
     rows = zip(ports.tolist(), *(column.to_pylist() for column in columns), strict=True)
     return [Expired(*row) for row in rows]
-
-
-def held_of(lives: Lives, records: Records) -> Entries:
-    """The entries that are there after the last record."""
-    assert records.now is not None, "what expires has a clock"
-    kinds, _, ends, expires_ms = lives.held
-    stays = (ends < 0) & (kinds != OF_KEY) & (expires_ms > records.now[-1])
-    held = Counter(zip(kinds[stays].tolist(), expires_ms[stays].tolist(), strict=True))
-    return tuple((*entry, number) for entry, number in held.items())
 
 
 def fired_of(advanced: Advanced) -> list[tuple[int, int, int]]:

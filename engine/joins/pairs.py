@@ -19,7 +19,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from engine.columnar.ages import ages_in_arrays, ages_of, begin, expire, hold, remove, settle, write
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
@@ -30,25 +29,35 @@ _FEW: Final = 8
 
 
 class Paired(NamedTuple):
-    """The output, the rows of both sides, and what is told of those that expire.
+    """The output, and the rows of both sides.
 
     causes, kinds, lefts, rights: of each output the record, its kind, and the numbers of its rows; -1 for none.
-    current, counts, partners: by place, what the row is now, its copies and its partners. left: the places of those
-    that are there in the end. The others are those of `Aged`, whose entries are places.
+    met_causes, met_sides, met_dues: of each entry that a record has found expired, when it had. lives: the places of
+    the rows that were there. firsts, ends, current, counts, partners, dues: by place, the row's first record, the
+    record that removed it (-1: none did), what it is now, its copies and partners, and when it expires. left: the
+    places of those that are there in the end. key_groups, key_firsts, key_ends, key_dues: the same of the keys with
+    rows.
     """
 
     causes: Longs
     kinds: Longs
     lefts: Longs
     rights: Longs
+    met_causes: Longs
+    met_sides: Longs
+    met_dues: Longs
+    lives: Longs
+    firsts: Longs
+    ends: Longs
     current: Longs
     counts: Longs
     partners: Longs
-    left: Longs
     dues: Longs
-    held: Longs
-    had: Longs
-    met: Longs
+    left: Longs
+    key_groups: Longs
+    key_firsts: Longs
+    key_ends: Longs
+    key_dues: Longs
 
 
 class Output(NamedTuple):
@@ -58,6 +67,23 @@ class Output(NamedTuple):
     kinds: list[int]
     lefts: list[int]
     rights: list[int]
+
+
+class Met(NamedTuple):
+    """What records have found expired so far."""
+
+    causes: list[int]
+    sides: list[int]
+    dues: list[int]
+
+
+class Keys(NamedTuple):
+    """The keys so far that had rows and have none."""
+
+    groups: list[int]
+    firsts: list[int]
+    ends: list[int]
+    dues: list[int]
 
 
 @rule
@@ -92,11 +118,15 @@ def paired(
     total, kept, expires = len(groups), len(kept_counts), ttls_ms[0] + ttls_ms[1] > 0
     aging = total if expires else 0
     out = Output(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
-    ages, partners, left = ages_of(ttls_ms, aging), [0] * aging, list(range(0))
+    met = Met(list(range(0)), list(range(0)), list(range(0)))
+    keys = Keys(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
+    lives, left = list(range(0)), list(range(0))
     current, counts, at = [0] * total, [0] * total, [-1] * numbers
+    firsts, ends, partners, dues = [-1] * aging, [-1] * aging, [0] * aging, [0] * aging
     left_rows, right_rows, sorted_to, there, gone = list(range(0)), list(range(0)), [0, 0], [0, 0], [0, 0]
     next_kept, record = 0, kept
     for group in range(len(can_match)):
+        key_first, soonest, ageless = -1, MAX_WATERMARK, False
         first_time = MAX_WATERMARK
         if expires and record < total and groups[record] == group:
             first_time = now[record - kept]
@@ -109,20 +139,34 @@ def paired(
             else:
                 right_rows.append(row)
             if expires:
-                partners[row] = kept_partners[next_kept]
-                hold(ages, row, side, kept_dues[next_kept], record, first_time)
+                firsts[row], partners[row], dues[row] = record, kept_partners[next_kept], kept_dues[next_kept]
+                if dues[row] > first_time:
+                    lives.append(row)
+                    key_first = record
+                soonest = min(soonest, dues[row])
+                ageless = ageless or (dues[row] == MAX_WATERMARK and ttls_ms[side] > 0)
             next_kept += 1
-        begin(ages)
         while record < total and groups[record] == group:
             time, port = now[record - kept] if expires else MIN_WATERMARK, ports[record]
-            if expires and expire(ages, record, time) > 0:
+            if time != MIN_WATERMARK and (ageless or soonest <= time):
                 _settle(left_rows, sorted_to, counts, gone, 0)
                 _settle(right_rows, sorted_to, counts, gone, 1)
-                there[0] = _forget(left_rows, ages.firsts, same, current, counts, at)
-                there[1] = _forget(right_rows, ages.firsts, same, current, counts, at)
+                # What was written before the clock's first time counts from the record that first finds it.
+                if ageless:
+                    _begin(left_rows, dues, time, ttls_ms[0])
+                    _begin(right_rows, dues, time, ttls_ms[1])
+                    ageless = False
+                last = _expire(left_rows, dues, same, current, at, time, record, 0, met)
+                last = max(last, _expire(right_rows, dues, same, current, at, time, record, 1, met))
+                soonest = min(_soonest(left_rows, dues), _soonest(right_rows, dues))
                 sorted_to[0], sorted_to[1] = len(left_rows), len(right_rows)
+                there[0], there[1] = _number(left_rows, counts), _number(right_rows, counts)
+                if key_first >= 0 and there[0] + there[1] == 0:
+                    _end(keys, group, key_first, -1, last)
+                    key_first = -1
             kind, is_there, partner = kinds[record - kept], can_match[group], 1 - port
             adds, number = kind in (INSERT, UPDATE_AFTER), there[port]
+            due = _due(time, ttls_ms[port])
             replaces = False
             row = at[same[record]] if is_there else -1
             if is_there and not adds and row < 0 and ignores[port]:
@@ -136,6 +180,9 @@ def paired(
                         left_rows.append(row)
                     else:
                         right_rows.append(row)
+                    if expires:
+                        firsts[row] = record
+                        lives.append(row)
                 elif is_unique[port]:
                     replaces = True
                 else:
@@ -143,18 +190,21 @@ def paired(
                 there[port] += 0 if replaces else 1
                 current[row] = record
                 if expires:
-                    partners[row] = there[partner]
-                    write(ages, row, port, record, time)
+                    partners[row], dues[row] = there[partner], due
+                    key_first = record if key_first < 0 else key_first
             elif is_there and row >= 0:
                 counts[row] -= 1
                 there[port] -= 1
                 if not counts[row]:
                     gone[port] += 1
                     at[same[record]] = -1
-                if counts[row]:
-                    write(ages, row, port, record, time)
-                else:
-                    remove(ages, row, record)
+                if expires and counts[row]:
+                    dues[row] = due
+                elif expires:
+                    ends[row] = record
+            if is_there:
+                soonest = min(soonest, due)
+                ageless = ageless or (due == MAX_WATERMARK and ttls_ms[port] > 0)
 
             is_alone = not is_there or there[partner] == 0
             if left_only and port == 0 and is_alone == is_anti:
@@ -168,13 +218,14 @@ def paired(
                 _settle(others, sorted_to, counts, gone, partner)
                 pair = kind if is_inner or (not adds and not keeps[port]) else (INSERT if adds else DELETE)
                 turned = (DELETE if adds else INSERT) if is_anti else kind
+                written = _due(time, ttls_ms[partner])
                 for other in others:
                     if expires:
                         was_alone = partners[other] == 0
                         partners[other] += int(was_alone or not replaces) if adds else -1
                         turns = was_alone if adds else partners[other] == 0
                         if writes[partner]:
-                            write(ages, other, partner, record, time)
+                            dues[other] = written
                     theirs, pads = current[other], keeps[partner] and turns
                     for _ in range(counts[other]):
                         if left_only and turns:
@@ -185,25 +236,43 @@ def paired(
                             _put(out, record, pair, record, theirs, port)
                             if pads and not adds:
                                 _put(out, record, INSERT, -1, theirs, port)
+                ageless = ageless or (writes[partner] > 0 and written == MAX_WATERMARK and ttls_ms[partner] > 0)
+            if key_first >= 0 and there[0] + there[1] == 0:
+                _end(keys, group, key_first, record, MAX_WATERMARK)
+                key_first = -1
             record += 1
+        last = MIN_WATERMARK
         for side in range(2):
             rows = left_rows if side == 0 else right_rows
             _settle(rows, sorted_to, counts, gone, side)
             for row in rows:
                 left.append(row)
+                last = max(last, dues[row]) if expires else last
             rows.clear()
             sorted_to[side], there[side] = 0, 0
-        settle(ages)
+        if key_first >= 0:
+            _end(keys, group, key_first, -1, last)
     return (
         np.array(out.causes, np.int64),
         np.array(out.kinds, np.int64),
         np.array(out.lefts, np.int64),
         np.array(out.rights, np.int64),
+        np.array(met.causes, np.int64),
+        np.array(met.sides, np.int64),
+        np.array(met.dues, np.int64),
+        np.array(lives, np.int64),
+        np.array(firsts, np.int64),
+        np.array(ends, np.int64),
         np.array(current, np.int64),
         np.array(counts, np.int64),
         np.array(partners, np.int64),
+        np.array(dues, np.int64),
         np.array(left, np.int64),
-    ) + ages_in_arrays(ages)
+        np.array(keys.groups, np.int64),
+        np.array(keys.firsts, np.int64),
+        np.array(keys.ends, np.int64),
+        np.array(keys.dues, np.int64),
+    )
 
 
 def _put(out: Output, cause: int, kind: int, mine: int, theirs: int, port: int) -> None:
@@ -212,6 +281,19 @@ def _put(out: Output, cause: int, kind: int, mine: int, theirs: int, port: int) 
     out.kinds.append(kind)
     out.lefts.append(mine if port == 0 else theirs)
     out.rights.append(theirs if port == 0 else mine)
+
+
+def _end(keys: Keys, group: int, first: int, end: int, due: int) -> None:
+    """A key has no rows any more, or the chunk ends."""
+    keys.groups.append(group)
+    keys.firsts.append(first)
+    keys.ends.append(end)
+    keys.dues.append(due)
+
+
+def _due(time: int, ttl_ms: int) -> int:
+    """When a row expires that is written at this time of the clock."""
+    return MAX_WATERMARK if time == MIN_WATERMARK or ttl_ms == 0 else time + ttl_ms
 
 
 def _settle(rows: list[int], sorted_to: list[int], counts: list[int], gone: list[int], side: int) -> None:
@@ -240,18 +322,52 @@ def _settle(rows: list[int], sorted_to: list[int], counts: list[int], gone: list
     sorted_to[side] = len(rows)
 
 
-def _forget(
-    rows: list[int], firsts: list[int], same: Longs, current: list[int], counts: list[int], at: list[int]
-) -> int:
-    """Remove the rows of a side that have expired. Returns how many are left, with their copies."""
-    number, staying = 0, 0
+def _number(rows: list[int], counts: list[int]) -> int:
+    """How many rows there are, with their copies."""
+    number = 0
     for row in rows:
-        if firsts[row] < 0:
+        number += counts[row]
+    return number
+
+
+def _begin(rows: list[int], dues: list[int], time: int, ttl_ms: int) -> None:
+    """Rows that have no age yet are written now."""
+    for row in rows:
+        if ttl_ms > 0 and dues[row] == MAX_WATERMARK:
+            dues[row] = time + ttl_ms
+
+
+def _expire(
+    rows: list[int],
+    dues: list[int],
+    same: Longs,
+    current: list[int],
+    at: list[int],
+    time: int,
+    cause: int,
+    side: int,
+    met: Met,
+) -> int:
+    """Remove the rows of a side that have expired. Returns when the last of them did."""
+    last, staying = MIN_WATERMARK, 0
+    for row in rows:
+        if dues[row] <= time:
             at[same[current[row]]] = -1
+            last = max(last, dues[row])
+            met.causes.append(cause)
+            met.sides.append(side)
+            met.dues.append(dues[row])
         else:
             rows[staying] = row
             staying += 1
-            number += counts[row]
     while len(rows) > staying:
         rows.pop()
-    return number
+    return last
+
+
+def _soonest(rows: list[int], dues: list[int]) -> int:
+    """When the first of these rows expires."""
+    soonest = MAX_WATERMARK
+    for row in rows:
+        soonest = min(soonest, dues[row])
+    return soonest

@@ -1,4 +1,4 @@
-"""The kernels of the Top N strategies."""
+"""The kernels of the Top N strategies: columnar ones, and plain ones where rows expire one by one."""
 
 from __future__ import annotations
 
@@ -7,36 +7,52 @@ from functools import partial
 
 from engine.columnar.expiring import expiring_columns
 from engine.contract.columnar_kernel import Columnar, ColumnarKernel, Layout
-from engine.ranking.best import BestTopN
+from engine.contract.kernel import Kernel
+from engine.ranking.aging import AgingTopN
+from engine.ranking.append_only import AppendOnlyTopN
 from engine.ranking.ranks import Ranks
+from engine.ranking.replaced import ReplacedTopN
 from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.sort_keys import SortColumn
 from engine.ranking.tied import TiedTopN
+from engine.ranking.updatable import UpdatableTopN
 
 RowKey = Sequence[int] | None
 """The indexes of the columns by which UpdateFast identifies a row."""
 
 
+def keeps_plain(ranks: Ranks, insert_only: bool, row_key: RowKey, ttl_ms: int) -> bool:
+    """Whether a strategy has a plain kernel: its state expires, and not as a whole."""
+    return bool(ttl_ms) and not (ranks.is_top_1 and (insert_only or row_key is not None))
+
+
+def topn_kernel(
+    ranks: Ranks, order: Sequence[SortColumn], insert_only: bool, row_key: RowKey, ttl_ms: int = 0
+) -> Kernel:
+    """The plain kernel of a strategy."""
+    if insert_only:
+        return AppendOnlyTopN(ranks, order, ttl_ms)
+    if row_key is not None:
+        return UpdatableTopN(ranks, order, row_key, ttl_ms)
+    return AgingTopN(ranks, order, ttl_ms)
+
+
 def topn_columns(
     ranks: Ranks, order: Sequence[SortColumn], insert_only: bool, row_key: RowKey, ttl_ms: int = 0
 ) -> Columnar:
-    """The kernel of a strategy. The row of a Top 1 that only ever gets better is the state of its partition."""
-    is_top_1 = ranks.is_top_1 and (insert_only or row_key is not None)
+    """The columnar kernel of a strategy."""
     make: Callable[[Layout], ColumnarKernel]
-    if is_top_1:
-        make = partial(RowNumberTopN, ranks, order, insert_only=True)
-    elif row_key is not None or (insert_only and ttl_ms):
-        make = partial(BestTopN, ranks, order, row_key=row_key, ttl_ms=ttl_ms)
+    if row_key is None or ranks.is_top_1:
+        make = partial(RowNumberTopN, ranks, order, insert_only=insert_only or row_key is not None)
     else:
-        make = partial(RowNumberTopN, ranks, order, insert_only=insert_only, ttl_ms=ttl_ms)
+        make = partial(ReplacedTopN, ranks, order, row_key=row_key)
     if insert_only:
         rows = "the best rows of an insert-only input"
     elif row_key is None:
         rows = "all rows of many partitions at once"
     else:
         rows = "the best rows of an input whose rows get better"
-    columnar = Columnar(make, f"columnar: {rows}, compiled if there are many records")
-    return expiring_columns(columnar, ttl_ms) if is_top_1 else columnar
+    return expiring_columns(Columnar(make, f"columnar: {rows}, compiled if there are many records"), ttl_ms)
 
 
 def tied_columns(

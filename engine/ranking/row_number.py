@@ -3,7 +3,6 @@
 Input: any, with -U. Output: with rank numbers, -U/+U for each rank that shifts, +I and -D for the last one;
 without, -D for a row that falls out or is retracted and +I for one that enters or moves up.
 State: all rows per partition in order, since each may rise into the range later, of an insert-only input the best N.
-With a TTL also the numbers of rows by sort key.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar.ages import Aged
 from engine.columnar.columns import joined
 from engine.columnar.rules import Rule, rule_of
 from engine.columnar.runs import Runs
@@ -22,7 +20,7 @@ from engine.contract.columnar_kernel import Layout, Longs, Records
 from engine.model.changelog import UPDATE_BEFORE
 from engine.ranking.changed_ranks import changed_ranks
 from engine.ranking.columnar_order_keys import PAST_ALL, order_keys
-from engine.ranking.columns import Changes, Result, Rows, TopNColumns, classes_of, numbers_of_equals
+from engine.ranking.columns import Changes, Result, Rows, TopNColumns, in_order, numbers_of_equals
 from engine.ranking.ranks import Ranks
 from engine.ranking.sort_keys import SortColumn
 
@@ -36,18 +34,10 @@ class RowNumberTopN(TopNColumns):
     rule: ClassVar[Rule] = rule_of(changed_ranks)
     ties_win: bool = False
 
-    def __init__(
-        self,
-        ranks: Ranks,
-        order: Sequence[SortColumn],
-        layout: Layout,
-        *,
-        insert_only: bool = False,
-        ttl_ms: int = 0,
-    ) -> None:
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], layout: Layout, *, insert_only: bool = False) -> None:
         # The row of a single rank that only ever gets better is updated, as if the rank were numbered.
         is_numbered = ranks.is_numbered or (insert_only and ranks.is_top_1)
-        super().__init__(ranks, order, layout, is_numbered=is_numbered, ttl_ms=ttl_ms)
+        super().__init__(ranks, order, layout, is_numbered=is_numbered)
         self.insert_only = insert_only
 
     def ranks(self, records: Records, state: pa.RecordBatch) -> tuple[Longs, Longs]:
@@ -60,32 +50,23 @@ class RowNumberTopN(TopNColumns):
     def change(self, rows: Rows) -> Result:
         """Add the records' rows to those of the state, or remove them."""
         adds = rows.kinds != UPDATE_BEFORE if self.insert_only else rows.adds
-        size = len(rows.groups)
-        order, classes, sizes = classes_of(rows, self.order, np.arange(size) if self.ttl_ms else np.flatnonzero(adds))
-        found = changed_ranks(
+        order, _ = in_order(rows, self.order, np.flatnonzero(adds))
+        places = np.zeros(len(rows.groups), np.int64)
+        places[order] = Runs.of(rows.groups[order]).ordinals + 1
+        *changes, is_there = changed_ranks(
             rows.groups,
             rows.kept,
-            classes,
-            sizes,
-            np.arange(size) if self.insert_only else numbers_of_equals(rows.groups, rows.columns),
-            adds.astype(np.int64),
+            places,
+            order,
+            np.bincount(rows.groups[order], minlength=len(rows.ends)),
+            np.arange(len(rows.groups)) if self.insert_only else numbers_of_equals(rows.groups, rows.columns),
             rows.ends,
-            *rows.expiring,
             self.range.start,
             int(self.is_numbered),
             int(self.range.update_before),
         )
-        *changes, is_there, numbers, ends = found[:7]
         left = order[is_there[order] > 0]
         if self.insert_only:
             # What is past the end never returns.
             left = left[Runs.of(rows.groups[left]).ordinals < rows.ends[rows.groups[left]]]
-        if not self.ttl_ms:
-            return Result.of(changes, left)
-        entries = (np.cumsum(sizes) - sizes)[rows.groups] + classes
-        of_classes = np.zeros(len(numbers), np.int64)
-        of_classes[entries] = np.arange(size)
-        counted = np.flatnonzero(numbers)
-        return Result(
-            Changes(*changes), left, ends, entries[left], of_classes[counted], numbers[counted], Aged(*found[7:])
-        )
+        return Result(Changes(*changes), left)

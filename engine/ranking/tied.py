@@ -17,7 +17,7 @@ from engine.columnar.rules import Rule, rule_of
 from engine.columnar.runs import Runs, runs_of
 from engine.contract.columnar_kernel import Layout, Longs
 from engine.model.row import Row
-from engine.ranking.columns import Result, Rows, TopNColumns, classes_of, numbers_of_equals
+from engine.ranking.columns import Changes, Result, Rows, TopNColumns, in_order, numbers_of_equals
 from engine.ranking.ranks import Ranks
 from engine.ranking.sort_keys import SortColumn, sort_key_of
 from engine.ranking.tied_ranks import tied_ranks
@@ -38,12 +38,16 @@ class TiedTopN(TopNColumns):
     def change(self, rows: Rows) -> Result:
         """Add the records' rows to those with an equal sort key, or remove the first row that equals each."""
         groups, size = rows.groups, len(rows.groups)
-        order, classes, sizes = classes_of(rows, self.order, np.arange(size))
+        order, keys = in_order(rows, self.order, np.arange(size))
+        runs = Runs.of(keys)
+        of_runs = groups[order][runs.starts]
+        classes = np.zeros(size, np.int64)
+        classes[order] = runs.spread(Runs.of(of_runs).ordinals) + 1
         *changes, is_there = tied_ranks(
             groups,
             rows.kept,
             classes,
-            sizes,
+            np.bincount(of_runs, minlength=len(rows.ends)),
             np.arange(size) if self.insert_only else numbers_of_equals(groups, rows.columns),
             rows.adds.astype(np.int64),
             rows.ends,
@@ -56,7 +60,7 @@ class TiedTopN(TopNColumns):
         if self.insert_only:
             # What is past the end never returns.
             left = left[self._ranks(groups[left], classes[left]) <= rows.ends[groups[left]]]
-        return Result.of(changes, left)
+        return Result(Changes(*changes), left)
 
     def ranked(self, rows: Sequence[Row]) -> Iterator[tuple[int, Row]]:
         """The rows; those with equal sort keys have one rank."""

@@ -16,27 +16,29 @@ from typing import NamedTuple
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.ranking.changes import (
-    Changed,
-    Classes,
-    Range,
-    count,
-    enter,
-    follow,
-    in_arrays,
-    leave,
-    number_up_to,
-    place_of,
-    put,
-)
+from engine.ranking.changes import Changed, count, follow, in_arrays, number_up_to, place_of, put
 
 
 class Tied(NamedTuple):
-    """A partition. tree: by class, by how much it moves the ranks behind it. base: the classes of those before it."""
+    """A partition. tree: by class, by how much it moves the ranks behind it. heads, tails: its first and last row.
+
+    before, behind: the neighbours of each row in its class, in order of arrival; -1 for none.
+    """
 
     tree: list[int]
-    base: int
-    classes: Classes
+    heads: list[int]
+    tails: list[int]
+    before: list[int]
+    behind: list[int]
+
+
+class Range(NamedTuple):
+    """The emitted ranks. is_numbered: whether a row that moves within them is emitted."""
+
+    start: int
+    end: int
+    is_numbered: int
+    update_before: int
 
 
 @rule
@@ -63,14 +65,11 @@ def tied_ranks(
     out = Changed(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
     is_there, following = [0] * total, [-1] * total
     firsts, lasts = [-1] * total, [-1] * total
-    room = 1
-    for size in sizes:
-        room += size
-    rows_of = Classes([-1] * room, [-1] * room, [-1] * total, [-1] * total)
-    base, next_kept, record = 0, 0, kept
+    before, behind = [-1] * total, [-1] * total
+    next_kept, record = 0, kept
     for group in range(len(ends)):
-        tied = Tied([0] * (sizes[group] + 1), base, rows_of)
-        ranks = Range(start, ends[group], update_before)
+        tied = Tied([0] * (sizes[group] + 1), [-1] * (sizes[group] + 1), [-1] * (sizes[group] + 1), before, behind)
+        ranks = Range(start, ends[group], is_numbered, update_before)
         while next_kept < kept and groups[next_kept] == group:
             follow(firsts, lasts, following, same[next_kept], next_kept)
             is_there[next_kept] = 1
@@ -84,7 +83,7 @@ def tied_ranks(
                 by = _enter(tied, record, class_, is_dense)
                 rank = number_up_to(tied.tree, class_ - 1) + 1
                 if by and rank <= ranks.end:
-                    _shift(out, record, tied, class_, 1, is_numbered, ranks)
+                    _shift(out, record, tied, class_, 1, ranks)
                 if ranks.start <= rank <= ranks.end:
                     put(out, record, INSERT, record, rank)
             elif firsts[same[record]] >= 0:
@@ -97,53 +96,62 @@ def tied_ranks(
                 if ranks.start <= rank <= ranks.end:
                     put(out, record, DELETE, gone, rank)
                 if by and rank <= ranks.end:
-                    _shift(out, record, tied, class_, -1, is_numbered, ranks)
+                    _shift(out, record, tied, class_, -1, ranks)
             record += 1
-        base += sizes[group]
     return in_arrays(out, is_there)
 
 
 def _enter(tied: Tied, row: int, class_: int, is_dense: int) -> int:
     """Add a row behind those of its class. Returns by how much the ranks of all later classes change."""
-    has_rows = tied.classes.heads[tied.base + class_] >= 0
-    enter(tied.classes, row, tied.base + class_)
-    if is_dense and has_rows:
-        return 0
+    last = tied.tails[class_]
+    tied.tails[class_] = row
+    if last < 0:
+        tied.heads[class_] = row
+    else:
+        tied.behind[last] = row
+        tied.before[row] = last
+        if is_dense:
+            return 0
     count(tied.tree, class_, 1)
     return 1
 
 
 def _leave(tied: Tied, row: int, class_: int, is_dense: int) -> int:
     """Remove a row from its class. Returns by how much the ranks of all later classes change."""
-    leave(tied.classes, row, tied.base + class_)
-    if is_dense and tied.classes.heads[tied.base + class_] >= 0:
+    before, behind = tied.before[row], tied.behind[row]
+    if before < 0:
+        tied.heads[class_] = behind
+    else:
+        tied.behind[before] = behind
+    if behind < 0:
+        tied.tails[class_] = before
+    else:
+        tied.before[behind] = before
+    if is_dense and tied.heads[class_] >= 0:
         return 0
     count(tied.tree, class_, -1)
     return 1
 
 
-def _shift(out: Changed, record: int, tied: Tied, class_: int, by: int, is_numbered: int, ranks: Range) -> None:
-    """Emit the rank changes of all rows behind a class, by 1 or -1.
-
-    is_numbered: whether a row that moves within the range is emitted.
-    """
+def _shift(out: Changed, record: int, tied: Tied, class_: int, by: int, ranks: Range) -> None:
+    """Emit the rank changes of all rows behind a class, by 1 or -1."""
     start, end = ranks.start, ranks.end
     if by > 0:
         _put_all(out, record, tied, DELETE, end + 1, class_, end)
     else:
         _put_all(out, record, tied, DELETE, start - 1, class_, start)
-    if is_numbered:
-        last = tied.tree[0]
+    if ranks.is_numbered:
+        last = number_up_to(tied.tree, len(tied.tree) - 1)
         rank = number_up_to(tied.tree, class_) + 1
         while rank <= min(end, last):
             at = place_of(tied.tree, rank)
             if rank >= start and start <= rank - by <= end:
-                row = tied.classes.heads[tied.base + at]
+                row = tied.heads[at]
                 while row >= 0:
                     if ranks.update_before:
                         put(out, record, UPDATE_BEFORE, row, rank - by)
                     put(out, record, UPDATE_AFTER, row, rank)
-                    row = tied.classes.behind[row]
+                    row = tied.behind[row]
             rank = number_up_to(tied.tree, at) + 1
     if by < 0:
         _put_all(out, record, tied, INSERT, end, class_, end)
@@ -153,11 +161,11 @@ def _shift(out: Changed, record: int, tied: Tied, class_: int, by: int, is_numbe
 
 def _put_all(out: Changed, record: int, tied: Tied, kind: int, rank: int, class_: int, shown: int) -> None:
     """Emit the rows with exactly this rank, if they come behind a class. shown: the rank that they are given."""
-    if rank <= number_up_to(tied.tree, class_) or rank > tied.tree[0]:
+    if rank <= number_up_to(tied.tree, class_) or rank > number_up_to(tied.tree, len(tied.tree) - 1):
         return
     at = place_of(tied.tree, rank)
     if number_up_to(tied.tree, at - 1) + 1 == rank:
-        row = tied.classes.heads[tied.base + at]
+        row = tied.heads[at]
         while row >= 0:
             put(out, record, kind, row, shown)
-            row = tied.classes.behind[row]
+            row = tied.behind[row]

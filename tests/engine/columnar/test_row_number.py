@@ -13,7 +13,7 @@ from engine.ranking.ranks import Ranks
 from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.sort_keys import SortColumn
 from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, inputs, run_both_ways
-from tests.engine.columnar.test_topn import KEYS, ORDERS, RANKS, ROWS, TTLS, TYPES
+from tests.engine.columnar.test_topn import KEYS, ORDERS, RANKS, ROWS, TYPES
 
 LISTS = pa.list_(pa.float64())
 FEW = st.tuples(
@@ -23,21 +23,19 @@ FEW_TYPES = (pa.int64(), pa.string(), LISTS)
 OWN_ENDS = st.builds(lambda with_rank, before: Ranks(1, None, 0, with_rank, before), st.booleans(), st.booleans())
 
 
-def rules(ranks: Ranks, order: list[SortColumn], types: tuple[pa.DataType, ...] = FEW_TYPES, ttl_ms: int = 0) -> Rules:
+def rules(ranks: Ranks, order: list[SortColumn], types: tuple[pa.DataType, ...] = FEW_TYPES) -> Rules:
     layout = Layout((pa.string(),), (types,), (*types, *([pa.int64()] if ranks.with_rank else [])))
-    return Rules(None, lambda made: RowNumberTopN(ranks, order, made, ttl_ms=ttl_ms), layout)
+    return Rules(None, lambda made: RowNumberTopN(ranks, order, made), layout)
 
 
-@given(inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS, has_clock=True), RANKS, ORDERS, TTLS)
-def test_any_cut_comes_to_the_same_in_any_order(
-    given_: Given, ranks: Ranks, order: list[SortColumn], ttl_ms: int
-) -> None:
-    check_cuts(rules(ranks, order, TYPES, ttl_ms), given_)
+@given(inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS), RANKS, ORDERS)
+def test_any_cut_comes_to_the_same_in_any_order(given_: Given, ranks: Ranks, order: list[SortColumn]) -> None:
+    check_cuts(rules(ranks, order, TYPES), given_)
 
 
-@given(inputs(keys=KEYS, rows=FEW, kinds=ALL_KINDS, max_size=60, has_clock=True), st.one_of(RANKS, OWN_ENDS), TTLS)
-def test_equal_rows_are_removed_in_order_of_arrival(given_: Given, ranks: Ranks, ttl_ms: int) -> None:
-    check_cuts(rules(ranks, [SortColumn(0)], ttl_ms=ttl_ms), given_)
+@given(inputs(keys=KEYS, rows=FEW, kinds=ALL_KINDS, max_size=60), st.one_of(RANKS, OWN_ENDS))
+def test_equal_rows_are_removed_in_order_of_arrival(given_: Given, ranks: Ranks) -> None:
+    check_cuts(rules(ranks, [SortColumn(0)]), given_)
 
 
 def test_a_chunk_has_as_many_records_as_its_output_has_room_for() -> None:
@@ -49,8 +47,8 @@ def test_compiled_is_what_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> Non
     run_both_ways(changed_ranks, monkeypatch)
 
     @settings(max_examples=60)
-    @given(inputs(keys=KEYS, rows=FEW, kinds=ALL_KINDS, max_size=60, has_clock=True), st.one_of(RANKS, OWN_ENDS), TTLS)
-    def check(given_: Given, ranks: Ranks, ttl_ms: int) -> None:
-        check_cuts(rules(ranks, [SortColumn(0)], ttl_ms=ttl_ms), given_)
+    @given(inputs(keys=KEYS, rows=FEW, kinds=ALL_KINDS, max_size=60), st.one_of(RANKS, OWN_ENDS))
+    def check(given_: Given, ranks: Ranks) -> None:
+        check_cuts(rules(ranks, [SortColumn(0)]), given_)
 
     check()

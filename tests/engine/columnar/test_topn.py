@@ -1,4 +1,4 @@
-"""Top N of an insert-only input comes to the same for any order and any cut of the input."""
+"""Top N of an insert-only input equals the plain kernels without a TTL, for any order and any cut of the input."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.contract.columnar_kernel import Layout
-from engine.ranking.kernels import topn_columns
+from engine.ranking.kernels import topn_columns, topn_kernel
 from engine.ranking.ranks import Ranks
+from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.sort_keys import Nulls, SortColumn
-from tests.engine.columnar.equality import Given, Rules, check_cuts, inputs
+from tests.engine.columnar.equality import Given, Rules, check_cuts, check_equal, inputs
 
 LARGE = (1 << 63) - 1
 VALUES: tuple[tuple[pa.DataType, st.SearchStrategy[Any]], ...] = (
@@ -47,18 +48,20 @@ RANKS = st.builds(
 )
 
 
-TTLS = st.sampled_from([0, 4])
+MORE_THAN_1 = RANKS.filter(lambda ranks: not ranks.is_top_1)
 
 
-def rules(ranks: Ranks, order: list[SortColumn], ttl_ms: int = 0) -> Rules:
-    made = topn_columns(ranks, order, True, None, ttl_ms).make
-    assert made is not None
-    return Rules(None, made, Layout((pa.string(),), (TYPES,), (*TYPES, *([pa.int64()] if ranks.with_rank else []))))
+def rules(ranks: Ranks, order: list[SortColumn]) -> Rules:
+    return Rules(
+        lambda: topn_kernel(ranks, order, True, None),
+        lambda layout: RowNumberTopN(ranks, order, layout, insert_only=True),
+        Layout((pa.string(),), (TYPES,), (*TYPES, *([pa.int64()] if ranks.with_rank else []))),
+    )
 
 
-@given(inputs(keys=KEYS, rows=ROWS, has_clock=True), RANKS, ORDERS, TTLS)
-def test_only_the_best_rows_are_kept(given_: Given, ranks: Ranks, order: list[SortColumn], ttl_ms: int) -> None:
-    check_cuts(rules(ranks, order, ttl_ms), given_)
+@given(inputs(keys=KEYS, rows=ROWS), MORE_THAN_1, ORDERS)
+def test_the_best_rows_in_any_order(given_: Given, ranks: Ranks, order: list[SortColumn]) -> None:
+    check_equal(rules(ranks, order), given_)
 
 
 @given(
@@ -66,24 +69,30 @@ def test_only_the_best_rows_are_kept(given_: Given, ranks: Ranks, order: list[So
         keys=st.tuples(st.sampled_from(["a", "b"])),
         rows=st.tuples(st.integers(-40, 40), *(strategy for _, strategy in VALUES[1:])),
         max_size=120,
-        has_clock=True,
     ),
-    RANKS,
+    MORE_THAN_1,
     st.booleans(),
-    TTLS,
 )
-def test_many_rows_of_few_keys(given_: Given, ranks: Ranks, descending: bool, ttl_ms: int) -> None:
-    check_cuts(rules(ranks, [SortColumn(0, descending)], ttl_ms), given_)
+def test_many_rows_of_few_keys(given_: Given, ranks: Ranks, descending: bool) -> None:
+    check_equal(rules(ranks, [SortColumn(0, descending)]), given_)
 
 
-@given(inputs(keys=KEYS, rows=ROWS, has_clock=True), st.booleans(), st.booleans(), TTLS)
-def test_each_partition_with_a_last_rank_of_its_own(
-    given_: Given, with_rank: bool, update_before: bool, ttl_ms: int
-) -> None:
-    check_cuts(rules(Ranks(1, None, 0, with_rank, update_before), [SortColumn(7)], ttl_ms), given_)
+@given(inputs(keys=KEYS, rows=ROWS), st.booleans(), st.booleans())
+def test_each_partition_with_a_last_rank_of_its_own(given_: Given, with_rank: bool, update_before: bool) -> None:
+    check_equal(rules(Ranks(1, None, 0, with_rank, update_before), [SortColumn(7)]), given_)
 
 
-@given(inputs(keys=st.just(()), rows=ROWS), RANKS, ORDERS)
+@given(inputs(keys=st.just(()), rows=ROWS), MORE_THAN_1, ORDERS)
 def test_one_ranking_of_all_rows(given_: Given, ranks: Ranks, order: list[SortColumn]) -> None:
     with_key = rules(ranks, order)
-    check_cuts(replace(with_key, layout=replace(with_key.layout, keys=())), given_)
+    check_equal(replace(with_key, layout=replace(with_key.layout, keys=())), given_)
+
+
+@given(inputs(keys=KEYS, rows=ROWS, has_clock=True), RANKS, ORDERS, st.booleans())
+def test_only_the_best_rows_are_kept(given_: Given, ranks: Ranks, order: list[SortColumn], expires: bool) -> None:
+    kept = rules(ranks, order)
+    if expires and ranks.is_top_1:
+        made = topn_columns(ranks, order, True, None, 4).make
+        assert made is not None
+        kept = replace(kept, columnar=made)
+    check_cuts(kept, given_)

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from engine.contract.columnar_kernel import Layout
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
-from engine.ranking.best import BestTopN
-from engine.ranking.best_ranks import best_ranks
-from engine.ranking.kernels import tied_columns
+from engine.ranking.kernels import tied_columns, topn_kernel
 from engine.ranking.ranks import Ranks
+from engine.ranking.replaced import ReplacedTopN
+from engine.ranking.replaced_ranks import replaced_ranks
 from engine.ranking.sort_keys import SortColumn
 from engine.ranking.tied_ranks import tied_ranks
-from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, inputs, run_both_ways
+from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, check_equal, inputs, run_both_ways
 from tests.engine.columnar.test_row_number import FEW, FEW_TYPES, OWN_ENDS
-from tests.engine.columnar.test_topn import KEYS, ORDERS, RANKS, ROWS, TTLS, TYPES
+from tests.engine.columnar.test_topn import KEYS, ORDERS, RANKS, ROWS, TYPES
 
 BOOLS = st.booleans()
 ANY_RANKS = st.one_of(RANKS, OWN_ENDS)
@@ -50,9 +50,9 @@ def tied(
     return Rules(None, chosen, layout_of(ranks, types))
 
 
-def best(ranks: Ranks, ttl_ms: int, *, by_key: bool = True) -> Rules:
-    make = partial(BestTopN, ranks, BY_FIRST, row_key=[1] if by_key else None, ttl_ms=ttl_ms)
-    return Rules(None, make, layout_of(ranks, KEYED_TYPES))
+def replaced(ranks: Ranks) -> Rules:
+    make = partial(ReplacedTopN, ranks, BY_FIRST, row_key=[1])
+    return Rules(lambda: topn_kernel(ranks, BY_FIRST, False, [1]), make, layout_of(ranks, KEYED_TYPES))
 
 
 @given(inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS), RANKS, ORDERS, BOOLS)
@@ -74,19 +74,18 @@ def test_ties_of_an_insert_only_input_keep_what_may_be_emitted(given_: Given, ra
     assert list(map(str, cut.emitted)) == list(map(str, kept_all.emitted))
 
 
-@given(inputs(keys=KEYS, rows=KEYED, kinds=REPLACING, max_size=60, has_clock=True), ANY_RANKS, TTLS)
-def test_any_cut_of_rows_that_are_replaced_comes_to_the_same(given_: Given, ranks: Ranks, ttl_ms: int) -> None:
-    check_cuts(best(ranks, ttl_ms), given_)
+@given(inputs(keys=KEYS, rows=KEYED, kinds=REPLACING, max_size=60), ANY_RANKS)
+def test_rows_that_are_replaced_are_as_one_by_one(given_: Given, ranks: Ranks) -> None:
+    check_equal(replaced(ranks), given_)
 
 
-@pytest.mark.parametrize("of", [tied_ranks, best_ranks])
+@pytest.mark.parametrize("of", [tied_ranks, replaced_ranks])
 def test_compiled_is_what_is_interpreted(of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     run_both_ways(of, monkeypatch)
 
     @settings(max_examples=60)
-    @given(inputs(keys=KEYS, rows=KEYED, kinds=ALL_KINDS, max_size=60, has_clock=True), ANY_RANKS, BOOLS, TTLS)
-    def check(given_: Given, ranks: Ranks, flag: bool, ttl_ms: int) -> None:
-        of_best = best(ranks, ttl_ms or 4 * (not flag), by_key=flag)
-        check_cuts(tied(ranks, BY_FIRST, KEYED_TYPES, dense=flag) if of is tied_ranks else of_best, given_)
+    @given(inputs(keys=KEYS, rows=KEYED, kinds=ALL_KINDS, max_size=60), ANY_RANKS, BOOLS)
+    def check(given_: Given, ranks: Ranks, dense: bool) -> None:
+        check_cuts(tied(ranks, BY_FIRST, KEYED_TYPES, dense=dense) if of is tied_ranks else replaced(ranks), given_)
 
     check()
