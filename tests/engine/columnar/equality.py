@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -223,11 +224,8 @@ def _states(kernel: ColumnarKernel, keys: Sequence[Key], state: pa.RecordBatch) 
     state.validate(full=True)
     groups = state.column(0).to_pylist()
     assert groups == sorted(groups), "the groups of the state rise"
-    return {key: state.take(rows) for at, key in enumerate(keys) if (rows := _places(groups, at))}
-
-
-def _places(groups: Sequence[int], wanted: int) -> list[int]:
-    return [place for place, group in enumerate(groups) if group == wanted]
+    sizes = Counter(groups)
+    return {keys[group]: state.slice(groups.index(group), size) for group, size in sizes.items()}
 
 
 def _take_in(result: Result, rules: Rules, chunk: Chunk, advanced: Advanced) -> None:
@@ -279,9 +277,7 @@ def _by_key(records: Sequence[tuple[Key, Input]], kept: dict[Key, Any]) -> dict[
     return found
 
 
-@st.composite
 def inputs(
-    draw: st.DrawFn,
     *,
     keys: st.SearchStrategy[Key],
     rows: st.SearchStrategy[Row] | Sequence[st.SearchStrategy[Row]],
@@ -290,7 +286,7 @@ def inputs(
     min_size: int = 0,
     max_size: int = 30,
     has_clock: bool = False,
-) -> Given:
+) -> st.SearchStrategy[Given]:
     """Records, with random cuts. has_clock: and with a recorded clock, which need not have begun.
 
     rows: a strategy, or one per port. time_at: by port, the index of a row's time in ms, which determines the
@@ -298,12 +294,22 @@ def inputs(
     """
     by_port = rows if isinstance(rows, Sequence) else [rows]
     row = st.one_of(*[st.tuples(st.just(port), strategy) for port, strategy in enumerate(by_port)])
-    drawn = draw(
-        st.lists(st.tuples(keys, row, st.sampled_from(kinds), st.booleans()), min_size=min_size, max_size=max_size)
+    records = st.lists(
+        st.tuples(keys, row, st.sampled_from(kinds), st.booleans()), min_size=min_size, max_size=max_size
     )
-    path = draw(st.sampled_from(_PATHS))
-    together = draw(st.booleans())
-    delay = draw(st.integers(0, 10))
+    return _inputs(records, time_at, has_clock)
+
+
+_Drawn = list[tuple[Key, tuple[int, Row], int, bool]]
+
+
+# What is drawn of each example has a strategy that is made once: hypothesis examines every new one.
+@st.composite
+def _inputs(
+    draw: st.DrawFn, wanted: st.SearchStrategy[_Drawn], time_at: Sequence[int] | None, has_clock: bool
+) -> Given:
+    drawn = draw(wanted)
+    path, together, delay = draw(_WAYS)
     records: list[tuple[Key, Input]] = []
     steps: list[tuple[int, int]] = []
     seq, at, top = 0, 0, MIN_WATERMARK
@@ -315,20 +321,28 @@ def inputs(
         if time is not None:
             top = max(top, time - delay)
             steps.append((seq, top))
-    if time_at is not None and draw(st.booleans()):
+    if time_at is not None and draw(_ENDS):
         steps.append((seq + 1, MAX_WATERMARK))
-    epochs = draw(st.sets(st.integers(1, max(1, seq)), max_size=4))
-    chunks = draw(st.lists(st.integers(1, 6), max_size=4))
-    now = draw(_clocks(seq)) if has_clock else None
+    epochs = draw(_cuts(max(1, seq)))
+    chunks = draw(_CHUNKS)
+    now = draw(_clock(seq)) if has_clock else None
     return Given(tuple(records), Timeline.of(_last_of_events(steps)), tuple(sorted(epochs)), tuple(chunks), now)
 
 
-@st.composite
-def _clocks(draw: st.DrawFn, last_seq: int) -> Timeline:
+@cache
+def _cuts(last_seq: int) -> st.SearchStrategy[set[int]]:
+    return st.sets(st.integers(1, last_seq), max_size=4)
+
+
+@cache
+def _clock(last_seq: int) -> st.SearchStrategy[Timeline]:
     """A clock that begins at some event, and stands still or moves by some ms."""
-    first = draw(st.integers(1, 3))
-    moves = draw(st.lists(st.sampled_from([0, 0, 1, 2, 5]), min_size=last_seq, max_size=last_seq))
-    return Timeline.of([(seq, sum(moves[:seq])) for seq in range(first, last_seq + 1)])
+    moves = st.lists(st.sampled_from([0, 0, 1, 2, 5]), min_size=last_seq, max_size=last_seq)
+    return st.builds(_moved, st.integers(1, 3), moves)
+
+
+def _moved(first: int, moves: Sequence[int]) -> Timeline:
+    return Timeline.of([(seq, sum(moves[:seq])) for seq in range(first, len(moves) + 1)])
 
 
 def _last_of_events(steps: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -343,3 +357,6 @@ _PATHS: tuple[Callable[[int], bytes], ...] = (
     lambda at: b"\xff\x00" + bytes([at]) + b"\x07" * (at % 2),
     lambda at: b"" if at == 0 else bytes([at + 1, 5]),
 )
+_WAYS = st.tuples(st.sampled_from(_PATHS), st.booleans(), st.integers(0, 10))
+_ENDS = st.booleans()
+_CHUNKS = st.lists(st.integers(1, 6), max_size=4)

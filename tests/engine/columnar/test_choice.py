@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from engine.contract.columnar_kernel import Layout
 from engine.contract.operator import StepContext
 from engine.contract.step import Keyed
-from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Rules, check_equal, inputs
+from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs
 from tests.engine.planning import plan_of, rows
 
 DDL = "k string, v bigint, w double, t bigint, tags array<string>"
@@ -132,11 +133,16 @@ def test_both_kernels_are_set_up_alike(
     make = step.columnar.make
     assert make is not None
     kinds = ALL_KINDS if source is CHANGES else INSERTS
-    times = [DDL.split(", ").index("t bigint")] if step.uses_time else None
+    drawn = data.draw(_drawn(layout, kinds, step.uses_time, required is TTL))
+    check_equal(Rules(step.kernel, make, layout, step.uses_time), drawn)
+
+
+@cache
+def _drawn(layout: Layout, kinds: tuple[int, ...], uses_time: bool, has_clock: bool) -> st.SearchStrategy[Given]:
+    times = [DDL.split(", ").index("t bigint")] if uses_time else None
     values = st.tuples(*(_values(type_) for type_ in layout.values[0]))
     keys = st.tuples(*(st.sampled_from(["a", "b"]) for _ in layout.keys))
-    drawn = data.draw(inputs(keys=keys, rows=values, kinds=kinds, time_at=times, has_clock=required is TTL))
-    check_equal(Rules(step.kernel, make, layout, step.uses_time), drawn)
+    return inputs(keys=keys, rows=values, kinds=kinds, time_at=times, has_clock=has_clock)
 
 
 def _values(type_: pa.DataType) -> st.SearchStrategy[Any]:

@@ -102,13 +102,16 @@ def some(calls: Sequence[tuple[AggregateCall, pa.DataType]]) -> st.SearchStrateg
     return st.lists(st.sampled_from(calls), max_size=4)
 
 
+KEEPS, AHEAD = st.booleans(), st.sampled_from([0, 0, 8])
+
+
 @st.composite
 def with_jumps(draw: st.DrawFn, drawn: st.SearchStrategy[Given]) -> Given:
     """The same records with a watermark that skips some rises, or that is ahead of its records."""
     given_ = draw(drawn)
     line = given_.timeline
-    keep = np.array([draw(st.booleans()) for _ in line.seqs], dtype=bool)
-    ahead = draw(st.sampled_from([0, 0, 8]))
+    keep = np.array([draw(KEEPS) for _ in line.seqs], dtype=bool)
+    ahead = draw(AHEAD)
     marks = [mark if mark > 1 << 60 else mark + ahead for mark in line.marks.tolist()]
     steps = [step for step, stays in zip(zip(line.seqs.tolist(), marks, strict=True), keep, strict=True) if stays]
     return replace(given_, timeline=Timeline.of(steps))
