@@ -35,21 +35,26 @@ def run_tests(arguments: list[str]) -> int | str:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         if arguments:
             os.execv(python, [str(python), "-m", "pytest", *arguments])
-        failed = []
         # Three at a time, a file each, on two cores: while one waits for Spark or for the browser, the others work.
         whole = ["pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
-        checks = {"ruff": ["ruff", "check"], "format": ["ruff", "format", "--check"], "mypy": ["mypy"], "pytest": whole}
-        # While types are checked on one core, the other one fills the caches that each process of the tests would
-        # otherwise fill for itself: the compiled tests, and the constants in our code that hypothesis tries.
+        checks = {"ruff": ["ruff", "check"], "format": ["ruff", "format", "--check"], "pytest": whole}
+        # Types are checked on one core, and told last. Meanwhile the other one fills the caches that each process of
+        # the tests would otherwise fill for itself: the compiled tests, and the constants that hypothesis tries.
+        typing = subprocess.Popen([python, "-m", "mypy"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         collecting = subprocess.Popen(
             [python, "-m", "pytest", "--collect-only", "-q"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
+        failed = []
         for name, command in checks.items():
             say(f"== {name}")
             if name == "pytest":
                 collecting.wait()
             if subprocess.run([python, "-m", *command], check=False).returncode != 0:
                 failed.append(name)
+        said, _ = typing.communicate()
+        say(f"== mypy\n{said}")
+        if typing.returncode != 0:
+            failed.append("mypy")
         say(f"Failed: {', '.join(failed)}." if failed else "Linting, typing and all tests passed.")
         return 1 if failed else 0
 
