@@ -236,7 +236,7 @@ def _run(args: argparse.Namespace) -> int:
         with _asking():
             planned = plan(job.pipeline, TypeRules(), job.folder)
             edges = [_edge_of(args, sink)(planned) for sink in job.sinks or (None,)][: 1 if args.edge else None]
-        kept = None
+        recorder = None
 
         def stays(engine: Engine, files: RunFiles) -> Workspace | None:
             if store is None:
@@ -247,16 +247,16 @@ def _run(args: argparse.Namespace) -> int:
             name = engine_called(args.engine).name
             document = job.pipeline.to_json()
             created = store.runs.create(args.pipeline.stem, document, engine=name, identity=job.identity)
-            kept = store.record(created.run_id)
+            recorder = store.record(created.run_id)
         try:
-            status = print_run(args, planned, job.folder, edges, kept, _complain, stays)
+            status = print_run(args, planned, job.folder, edges, recorder, _complain, stays)
             if args.check == CHECKS[1]:
                 home = home_beside(_place(args))
                 status = status or check_with_flink(job.pipeline, job.folder, args.engine, home, _said)
             return status or _status(job)
         except KeyboardInterrupt:
-            if store is not None and kept is not None and store.runs.get(created.run_id).goes_on:
-                kept.fail(RunCancelled().sentence, cancelled=True)
+            if store is not None and recorder is not None and store.runs.get(created.run_id).goes_on:
+                recorder.fail(RunCancelled().sentence, cancelled=True)
             raise
         finally:
             if store is not None:

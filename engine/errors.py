@@ -42,7 +42,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     If it may be a slip: `unknown column 'amout'. Did you mean amount? Available: amount, user`.
     """
     names = tuple(known)
-    by_lower = {each.casefold(): each for each in names}
+    by_lower = {candidate.casefold(): candidate for candidate in names}
     near = get_close_matches(name.casefold(), by_lower, 1, _NEAR) if 1 < len(names) <= _FEW else []
     meant = f"Did you mean {by_lower[near[0]]}? " if near else ""
     return f"unknown {what} {name!r}. {meant}{available(name, names)}"

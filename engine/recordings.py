@@ -29,16 +29,16 @@ def on_recordings(pipeline: Pipeline, recordings: Mapping[str, Path], folder: Pa
 
 def _recorded(node: Node, path: Path, folder: Path) -> Node:
     """The recording of a source: with the source's watermark; computed columns are recorded."""
-    source, known = configured(node), about(path)
+    source, recorded = configured(node), about(path)
     assert isinstance(source, Source)
     shown = path.relative_to(folder) if path.is_relative_to(folder) else path
     recording = Recording.model_validate(
         {
             "path": str(shown),
             "updates_by_key": source.update_kind is UpdateKind.ONLY_UPDATE_AFTER,
-            "primary_key": known.primary_key,
-            "event_time": known.event_time,
-            "event_time_unit": known.unit,
+            "primary_key": recorded.primary_key,
+            "event_time": recorded.event_time,
+            "event_time_unit": recorded.unit,
             "watermark_delay_ms": source.watermark_delay_ms,
             "watermark_every": source.watermark_every,
             "arrival_column": source.arrives_by,

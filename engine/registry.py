@@ -53,10 +53,10 @@ def lookup(node: Node) -> type[Operator] | type[Source]:
     """The class of a node. Raises UnknownOperator, which lists the existing ones."""
     if node.operator == Unread.operator:
         return Unread
-    known: dict[str, Any] = {**sources(), **operators()}
-    if node.operator not in known:
-        raise UnknownOperator(node.id, node.operator, sorted(known))
-    cls: type[Operator] | type[Source] = known[node.operator]
+    classes: dict[str, Any] = {**sources(), **operators()}
+    if node.operator not in classes:
+        raise UnknownOperator(node.id, node.operator, sorted(classes))
+    cls: type[Operator] | type[Source] = classes[node.operator]
     return cls
 
 

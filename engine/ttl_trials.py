@@ -98,18 +98,20 @@ def next_to_try(trials: Sequence[TtlTrial], span_ms: int) -> int | None:
     It is looked for by halves: a longer TTL is taken to change no more than a shorter one. span_ms: a TTL above it
     changes nothing.
     """
-    known = [trial for trial in trials if trial.ttl_ms]
-    enough = min((trial.ttl_ms for trial in known if trial.suffices), default=None)
+    with_ttl = [trial for trial in trials if trial.ttl_ms]
+    enough = min((trial.ttl_ms for trial in with_ttl if trial.suffices), default=None)
     if enough is None:
         return next((ttl_ms for ttl_ms in _ROUND_MS if ttl_ms > span_ms), None)
-    short = max((trial.ttl_ms for trial in known if not trial.suffices and trial.ttl_ms < enough), default=0)
+    short = max((trial.ttl_ms for trial in with_ttl if not trial.suffices and trial.ttl_ms < enough), default=0)
     between = [ttl_ms for ttl_ms in _ROUND_MS if short < ttl_ms < enough]
     return between[len(between) // 2] if between else None
 
 
 def smallest(trials: Sequence[TtlTrial]) -> TtlTrial | None:
     """The tried TTL that is the smallest sufficient one; None if none suffices."""
-    return min((each for each in trials if each.ttl_ms and each.suffices), key=lambda each: each.ttl_ms, default=None)
+    return min(
+        (trial for trial in trials if trial.ttl_ms and trial.suffices), key=lambda each: each.ttl_ms, default=None
+    )
 
 
 @dataclass
@@ -211,9 +213,9 @@ class TtlTrials:
         if free is None:
             return TtlTrial(ttl_ms, entries, size, expired)
         hashes, of_free = ran.hashes(self.spark), free.hashes(self.spark)
-        found = compared(self.spark, ran.files.workspace, hashes, of_free, self.last_seq)
-        came, otherwise = (() if found.first is None else each.results(found.first) for each in (ran, free))
-        counts = found.events, found.changed, found.first
+        comparison = compared(self.spark, ran.files.workspace, hashes, of_free, self.last_seq)
+        came, otherwise = (() if comparison.first is None else run.results(comparison.first) for run in (ran, free))
+        counts = comparison.events, comparison.changed, comparison.first
         return TtlTrial(ttl_ms, entries, size, expired, *counts, came, otherwise)
 
 
@@ -271,7 +273,7 @@ class _Ran:
 
     def results(self, seq: int) -> tuple[Result, ...]:
         """The first records that sinks received for an event."""
-        found = []
+        shown = []
         for node in self.plan.sinks:
             names = node.schema.names
             batches = [
@@ -284,5 +286,5 @@ class _Ran:
             if rows is not None and rows.num_rows:
                 values = zip(*(printable(rows.column(name)) for name in names), strict=True)
                 kinds = rows.column(KIND).to_pylist()
-                found += [Result(node.id, SYMBOLS[kind], names, row) for kind, row in zip(kinds, values, strict=True)]
-        return tuple(found)
+                shown += [Result(node.id, SYMBOLS[kind], names, row) for kind, row in zip(kinds, values, strict=True)]
+        return tuple(shown)

@@ -175,7 +175,7 @@ def _shown(value: Any, type_: Type, zone: Zone) -> Any:
         return value
     match type_:
         case Array():
-            return [_shown(each, type_.element, zone) for each in value]
+            return [_shown(entry, type_.element, zone) for entry in value]
         case Map():
             return {_shown(key, type_.key, zone): _shown(held, type_.value, zone) for key, held in value.items()}
         case Row():

@@ -90,7 +90,7 @@ def compile_calls(calls: Sequence[AggregateCall], *, retracting: bool, ttl_ms: i
         rows=rows,
         clock=builder.clock,
         uses_clock=any(call.function.uses_clock for call in calls),
-        kept=tuple(kept for scope in builder.scopes.values() for kept in scope.described),
+        kept=tuple(slot for scope in builder.scopes.values() for slot in scope.described),
         ttl=builder.ttl,
         forget=_each(builder.forgets) if builder.forgets else None,
     )
@@ -198,12 +198,12 @@ class _Scope:
     def described(self) -> tuple[AccumulatorSlot, ...]:
         """The contents of its slots, in words."""
         argument, condition = self.key.argument, self.key.filter
-        kept = [
+        cells = [
             AccumulatorSlot(word, slot + word.at, argument, condition, self.key.distinct)
             for slot, _, slots in self.parts.values()
             for word in slots.words
         ]
-        return (*kept, *(() if self.seen is None else (AccumulatorSlot(VALUES_SEEN, self.seen, argument, condition),)))
+        return (*cells, *(() if self.seen is None else (AccumulatorSlot(VALUES_SEEN, self.seen, argument, condition),)))
 
     def keep(self, slots: Slots) -> int:
         """The index of these slots: their own, or that of another call's slots with the same contents."""
@@ -288,8 +288,8 @@ def _all(steps: Sequence[Callable[[Acc, Any], None]]) -> Callable[[Acc, Any], No
 
 def _each(forgets: Sequence[Forget]) -> Forget:
     def forget(acc: Acc) -> None:
-        for one in forgets:
-            one(acc)
+        for forget_part in forgets:
+            forget_part(acc)
 
     return forget
 

@@ -164,8 +164,8 @@ def aging_arrivals(clock: list[Any], key_of: KeyOf | None, *, last: bool, words:
         both = _forget_counted(slot + 2, ttl), _forget_counted(slot + 4, ttl)
 
         def of_both(acc: Acc) -> None:
-            for each in both:
-                each(acc)
+            for forget_map in both:
+                forget_map(acc)
 
         return of_both
 

@@ -48,8 +48,8 @@ def grouped(
         return keyed.groupBy(*(key_name(at) for at in range(len(keys)))).agg(f.count("*").alias("__rows"), *results)
 
     late_known = [call for call in aggregates if changes is not None and call.function.goes_by_arrival]
-    kept = [call for call in aggregates if changes is not None and call.output_name in steady]
-    plain = [call for call in aggregates if call not in late_known and call not in kept]
+    steady_calls = [call for call in aggregates if changes is not None and call.output_name in steady]
+    plain = [call for call in aggregates if call not in late_known and call not in steady_calls]
     groups = per_group(rows, plain, False).where("__rows > 0")
 
     def beside(groups: DataFrame, other: DataFrame, calls: Sequence[Aggregate]) -> DataFrame:
@@ -62,8 +62,8 @@ def grouped(
 
     if changes is not None and late_known:
         groups = beside(groups, per_group(changes, late_known, True), late_known)
-    if changes is not None and kept:
-        groups = beside(groups, per_group(changes.where(PUTS), kept, False), kept)
+    if changes is not None and steady_calls:
+        groups = beside(groups, per_group(changes.where(PUTS), steady_calls, False), steady_calls)
     groups = _with_results(groups, aggregates, schema)
     named = [f.col(key_name(at)).alias(name) for at, name in enumerate(keys)]
     return groups.select(*named, *(f.col(quote(call.output_name)) for call in aggregates))

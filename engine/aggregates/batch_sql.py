@@ -78,7 +78,7 @@ def values_by_arrival(call: BatchCall, item_type: Type | None = None, *, with_nu
     if call.takes_back:
         place = "array_position(transform(a, y -> y <=> x.v), true)"
         without = f"concat(slice(a, 1, CAST({place} AS INT) - 1), slice(a, CAST({place} AS INT) + 1, size(a)))"
-        kept = f"CASE WHEN NOT x.t THEN array_append(a, x.v) WHEN {place} = 0 THEN a ELSE {without} END"
+        updated = f"CASE WHEN NOT x.t THEN array_append(a, x.v) WHEN {place} = 0 THEN a ELSE {without} END"
         none = f"CAST(array() AS array<{item_type}>)" if item_type else f"slice({values}, 1, 0)"
-        values = f"aggregate({entries}, {none}, (a, x) -> {kept})"
+        values = f"aggregate({entries}, {none}, (a, x) -> {updated})"
     return f"array_distinct({values})" if call.is_distinct else values

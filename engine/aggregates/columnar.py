@@ -69,14 +69,14 @@ class AggregateColumns:
         """Compute the result of its group after every record."""
         records = chunk.records
         state, of_values = self._split(chunk.state)
-        known: list[Found] = [longs(column) for column in state.columns[1:]]
+        part_states: list[Found] = [longs(column) for column in state.columns[1:]]
         row_of_group = row_of_groups(state, chunk.groups)
         runs = Runs.of(records.groups)
         row_of_run = row_of_group[records.groups[runs.starts]]
         signs = dead = rows = None
         if self._retracting:
             signs = _signs(records.kinds)
-            rows = running_sum(runs, signs, _of_rows(known[0][0], row_of_run))
+            rows = running_sum(runs, signs, _of_rows(part_states[0][0], row_of_run))
             if len(rows) and rows.min() < 0:
                 records = _records(records, np.flatnonzero(~_unknown(runs, rows)))
                 return self.advance(replace(chunk, records=records), timeline)
@@ -85,31 +85,31 @@ class AggregateColumns:
         lives, row_of_life = _lives(runs, row_of_run, dead)
 
         values = records.values[0]
-        found = None
+        value_results = None
         if self._values:
-            found = self._values.advanced(
+            value_results = self._values.advanced(
                 values, signs, _of_groups(records, lives, row_of_life, dead), of_values, chunk
             )
-            values = found.columns
-            self._know_texts(found, known, row_of_life)
+            values = value_results.columns
+            self._know_texts(value_results, part_states, row_of_life)
         accumulators = [
-            part.running(values, signs, lives, row_of_life, known[at]) for at, part in enumerate(self._parts)
+            part.running(values, signs, lives, row_of_life, part_states[at]) for at, part in enumerate(self._parts)
         ]
         after = [read(accumulators, dead) for read in self._reads]
-        stored = [read(known, None) for read in self._reads]
-        before = [_before(lives, row_of_life, result, kept) for result, kept in zip(after, stored, strict=True)]
+        stored = [read(part_states, None) for read in self._reads]
+        before = [_before(lives, row_of_life, result, previous) for result, previous in zip(after, stored, strict=True)]
 
-        emitted = self._emitted(chunk, records, lives.starts[row_of_life < 0], dead, after, before, found)
-        if found is None:
+        emitted = self._emitted(chunk, records, lives.starts[row_of_life < 0], dead, after, before, value_results)
+        if value_results is None:
             return Advanced(
                 emitted, state_batch(self.state_schema, *self._state(records, runs, dead, chunk, accumulators))
             )
         # Codes of texts mean nothing in another chunk.
         nothing = np.zeros(len(records), np.int64), np.zeros(len(records), np.bool_)
         parts = zip(self._parts, accumulators, strict=True)
-        accumulators = [nothing if self._texts(part, found) else column for part, column in parts]
-        kept = self._state(records, runs, dead, replace(chunk, state=state), accumulators)
-        return Advanced(emitted, state_of(self.state_schema, *kept, (found.groups, found.rows)))
+        accumulators = [nothing if self._texts(part, value_results) else column for part, column in parts]
+        next_state = self._state(records, runs, dead, replace(chunk, state=state), accumulators)
+        return Advanced(emitted, state_of(self.state_schema, *next_state, (value_results.groups, value_results.rows)))
 
     def _split(self, state: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """The rows of groups, and those of their values."""

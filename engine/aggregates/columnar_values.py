@@ -62,9 +62,9 @@ class GroupValues:
         self._counted: dict[tuple[int, int | None], int] = {}
         self._listed: dict[tuple[int, int | None, str], int] = {}
         self._ended: set[int] = set()
-        kept = [(self._with_moves(call), _keeps(call, retracting=retracting)) for call in calls]
-        self._ended = {self._scope(call) for call, what in kept if what in (Keeps.SMALLEST, Keeps.LARGEST)}
-        self.calls = [self._with_results(call, what) for call, what in kept]
+        call_keeps = [(self._with_moves(call), _keeps(call, retracting=retracting)) for call in calls]
+        self._ended = {self._scope(call) for call, what in call_keeps if what in (Keeps.SMALLEST, Keeps.LARGEST)}
+        self.calls = [self._with_results(call, what) for call, what in call_keeps]
         self._scopes = [argument for argument, _ in self._counted] + [argument for argument, *_ in self._listed]
 
     def __bool__(self) -> bool:
@@ -87,27 +87,27 @@ class GroupValues:
         self, columns: Columns, signs: Longs | None, lives: Lives, state: pa.RecordBatch, chunk: Chunk
     ) -> Advanced:
         """What the records of a chunk find. state: the rows of values."""
-        found, kept, texts = list(columns), [], {}
+        all_columns, scope_states, texts = list(columns), [], {}
         for (argument, condition), scope in self._counted.items():
             given = self._input(columns, argument, condition, scope, state, lives)
             counts = _Counts(*given, signs, lives, has_ends=scope in self._ended)
-            found += counts.found
-            kept.append(self._kept(scope, *counts.kept))
+            all_columns += counts.found
+            scope_states.append(self._kept(scope, *counts.kept))
         for (argument, condition, separator), number in self._listed.items():
             scope = len(self._counted) + number
-            parts, counted, known = self._input(found, argument, condition, scope, state, lives)
-            listed = Texts(parts, counted, known, separator, lives)
-            texts[len(found)] = listed
-            found.append(pa.array(listed.codes, mask=listed.codes < 0))
-            kept.append(self._kept(scope, *listed.kept))
+            parts, counted, stored = self._input(all_columns, argument, condition, scope, state, lives)
+            listed = Texts(parts, counted, stored, separator, lives)
+            texts[len(all_columns)] = listed
+            all_columns.append(pa.array(listed.codes, mask=listed.codes < 0))
+            scope_states.append(self._kept(scope, *listed.kept))
         untouched = np.ones(chunk.groups, np.bool_)
         untouched[lives.groups] = False
         others = np.flatnonzero(untouched[state.column(GROUP).to_numpy()])
         rest = taken(state.columns, others)
         groups, rows = rest[0].to_numpy(), rest[1:]
-        for own_groups, own in kept:
+        for own_groups, own in scope_states:
             groups, rows = by_group(groups, rows, own_groups, own)
-        return Advanced(tuple(found), texts, groups, rows)
+        return Advanced(tuple(all_columns), texts, groups, rows)
 
     def _with_moves(self, call: AggregateCall) -> AggregateCall:
         if not call.distinct or call.function.ignores_distinct:

@@ -136,8 +136,8 @@ def _check_function(node: str, field: str, aggregate: Aggregate, schema: Schema,
             raise PipelineError(message, node, f"{field}.others")
         return
     if aggregate.function.declared is None and not aggregate.function.problem:
-        known = (*functions_of(aggregate.function.code), *functions())
-        message = f"{field}: {unknown_name('function', aggregate.function.name, known)}."
+        known_names = (*functions_of(aggregate.function.code), *functions())
+        message = f"{field}: {unknown_name('function', aggregate.function.name, known_names)}."
         raise PipelineError(message, node, f"{field}.function")
     aggregate.function.require(node, field, len(aggregate.arguments))
     for at, argument in enumerate(aggregate.arguments):

@@ -14,7 +14,7 @@ def group_sql(group_by: GroupBy) -> list[str]:
 
 def call_sql(aggregate: Aggregate, schema: Schema) -> str:
     """A call as a Flink SQL select item."""
-    argument = ", ".join(expression_of(each, schema) for each in aggregate.arguments)
+    argument = ", ".join(expression_of(operand, schema) for operand in aggregate.arguments)
     if aggregate.argument is None and not aggregate.function.is_python:
         argument = "*"
     if aggregate.function.has_separator and aggregate.separator != ",":

@@ -57,7 +57,7 @@ def _move(call: Aggregate, input_: Derived) -> Monotonicity | None:
 
 def result_intervals(group_by: GroupBy, aggregates: Iterable[Aggregate], input_: Derived) -> Intervals:
     """The numbers that the columns may hold. The keys are those of the input, without its filters' Calc."""
-    keys = {item: each for item, each in above_calc(input_.intervals).items() if item in group_by}
+    keys = {item: interval for item, interval in above_calc(input_.intervals).items() if item in group_by}
     for call in aggregates:
         value = call.function.interval(_argument(call, input_).value)
         if value != ANY_VALUE:

@@ -122,25 +122,25 @@ class OverKernel:
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Put the rows in order, and emit those that the watermark reaches."""
         rows = self._rows(chunk, timeline)
-        found = self._framed(chunk, rows)
-        columns = taken(rows.columns, found.rows)
-        leaving = np.flatnonzero(found.origins >= 0)
-        accumulated = self.results.of(columns, found, chunk.state)
-        out = taken(columns[: self.width], leaving) if len(leaving) < len(found.rows) else columns[: self.width]
-        emitted = self._emitted(chunk, timeline, rows, found, leaving, (*out, *accumulated.at(leaving)))
-        kept = np.where(found.left_roles == KEY, -1, rows.position(found.left_rows, len(chunk.records)))
-        values = taken(rows.columns, np.where(found.left_roles == FORGETS, -1, kept), may_miss=True)
-        is_waiting = found.left_roles >= WAITING
+        frames = self._framed(chunk, rows)
+        columns = taken(rows.columns, frames.rows)
+        leaving = np.flatnonzero(frames.origins >= 0)
+        accumulated = self.results.of(columns, frames, chunk.state)
+        out = taken(columns[: self.width], leaving) if len(leaving) < len(frames.rows) else columns[: self.width]
+        emitted = self._emitted(chunk, timeline, rows, frames, leaving, (*out, *accumulated.at(leaving)))
+        left_places = np.where(frames.left_roles == KEY, -1, rows.position(frames.left_rows, len(chunk.records)))
+        values = taken(rows.columns, np.where(frames.left_roles == FORGETS, -1, left_places), may_miss=True)
+        is_waiting = frames.left_roles >= WAITING
         fixed = (
-            pa.array(found.left_roles.astype(np.int8)),
-            pa.array(found.left_times),
-            pa.array(np.where(is_waiting, rows.timers.waits_for[found.left_rows], NEVER)),
-            pa.array(np.where(is_waiting, rows.seqs[kept], 0)),
-            rows.steps.take(pa.array(kept, mask=~is_waiting)).fill_null(b""),
+            pa.array(frames.left_roles.astype(np.int8)),
+            pa.array(frames.left_times),
+            pa.array(np.where(is_waiting, rows.timers.waits_for[frames.left_rows], NEVER)),
+            pa.array(np.where(is_waiting, rows.seqs[left_places], 0)),
+            rows.steps.take(pa.array(left_places, mask=~is_waiting)).fill_null(b""),
         )
-        state = state_batch(self.state_schema, found.left_groups, (*fixed, *accumulated.kept, *values))
+        state = state_batch(self.state_schema, frames.left_groups, (*fixed, *accumulated.kept, *values))
         return Advanced(
-            emitted, state, self._lates(chunk, rows, found.lates), stays=self._stays(chunk, timeline, rows, found)
+            emitted, state, self._lates(chunk, rows, frames.lates), stays=self._stays(chunk, timeline, rows, frames)
         )
 
     def kinds(self, state: pa.RecordBatch) -> Longs:
@@ -189,7 +189,7 @@ class OverKernel:
 
     def _framed(self, chunk: Chunk, rows: WaitingRows) -> Framed:
         state, timers, frame = chunk.state, rows.timers, self.frame
-        found = framed(
+        arrays = framed(
             state.column("role").to_numpy(),
             np.concatenate((state.column(GROUP).to_numpy(), chunk.records.groups)),
             rows.times,
@@ -204,7 +204,7 @@ class OverKernel:
             int(frame.peers),
             MIN_WATERMARK,
         )
-        return self.in_order(rows, Framed(*found))
+        return self.in_order(rows, Framed(*arrays))
 
     def _emitted(
         self, chunk: Chunk, timeline: Timeline, rows: WaitingRows, found: Framed, leaving: Longs, columns: Columns
@@ -240,12 +240,12 @@ class OverKernel:
         ends = np.full(len(found.ends), STAYS)
         ends[found.ends >= 0] = events(found.ends[found.ends >= 0])
         # An accumulator is there from the first row that goes out.
-        known, runs = np.flatnonzero(found.goes_on), Runs.of(found.lives[sent])
+        known_lives, runs = np.flatnonzero(found.goes_on), Runs.of(found.lives[sent])
         firsts = sent[runs.starts]
         firsts = firsts[found.goes_on[found.lives[firsts]] == 0]
         of_known = state.column(GROUP).to_numpy()[state.column("role").to_numpy() == KEY]
         parts = [
-            (KEY, of_known, np.full(len(known), BEFORE), ends[known]),
+            (KEY, of_known, np.full(len(known_lives), BEFORE), ends[known_lives]),
             (KEY, groups[found.rows[firsts]], sent_at[firsts], ends[found.lives[firsts]]),
         ]
         if self.frame.is_bounded:

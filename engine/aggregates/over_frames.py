@@ -76,12 +76,12 @@ def framed(
     marks, befores: of each record, the watermark before it and its place. limits: of each key, the place up to which
     its rows fire. unset: a time before all others.
     """
-    kept, total = len(roles), len(groups)
+    state_size, total = len(roles), len(groups)
     rows, lives, froms, untils, origins = list(range(0)), list(range(0)), list(range(0)), list(range(0)), list(range(0))
     goes_on, ends, lates = list(range(0)), list(range(0)), list(range(0))
     left_groups, left_roles, left_rows = list(range(0)), list(range(0)), list(range(0))
     left_times, left_lives = list(range(0)), list(range(0))
-    next_kept, record, life = 0, kept, -1
+    next_kept, record, life = 0, state_size, -1
     for group in range(len(limits)):
         life += 1
         goes_on.append(0)
@@ -89,7 +89,7 @@ def framed(
         start, passed, forget = len(rows), unset, unset
         pending = list(range(0))
         head = 0
-        while next_kept < kept and groups[next_kept] == group:
+        while next_kept < state_size and groups[next_kept] == group:
             if roles[next_kept] == 0:
                 passed = times[next_kept]
                 goes_on[life] = 1
@@ -107,7 +107,7 @@ def framed(
         is_record = True
         while is_record:
             is_record = record < total and groups[record] == group
-            limit = befores[record - kept] if is_record else limits[group]
+            limit = befores[record - state_size] if is_record else limits[group]
             while head < len(pending) and (not waits or dues[pending[head]] < limit):
                 origin = pending[head]
                 time = times[origin]
@@ -123,7 +123,7 @@ def framed(
                 while head < len(pending) and times[pending[head]] == time:
                     number = pending[head]
                     head += 1
-                    if number < total and (number >= kept or roles[number] == 2):
+                    if number < total and (number >= state_size or roles[number] == 2):
                         rows.append(number)
                         lives.append(life)
                         if rows_back >= 0:
@@ -145,8 +145,8 @@ def framed(
             if not waits:
                 # By arrival: the next round emits it.
                 pending.append(record)
-            elif time <= (passed if judges_by_emitted else marks[record - kept]):
-                lates.append(record - kept)
+            elif time <= (passed if judges_by_emitted else marks[record - state_size]):
+                lates.append(record - state_size)
             else:
                 at = len(pending)
                 while at > head and times[pending[at - 1]] > time:
@@ -154,7 +154,7 @@ def framed(
                 pending.insert(at, record)
                 if ms_back >= 0 and forget < time + ms_back + 1:
                     # The time is later than all that wait.
-                    number = record - kept + total
+                    number = record - state_size + total
                     forget = times[number]
                     pending.append(number)
             record += 1
@@ -174,7 +174,7 @@ def framed(
         for at in range(head, len(pending)):
             number = pending[at]
             left_groups.append(group)
-            left_roles.append(3 if number >= total or (number < kept and roles[number] == 3) else 2)
+            left_roles.append(3 if number >= total or (number < state_size and roles[number] == 3) else 2)
             left_rows.append(number)
             left_times.append(times[number])
             left_lives.append(life)

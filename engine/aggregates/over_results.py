@@ -70,8 +70,8 @@ class _Columnar:
 
     def read(self, accumulators: Sequence[Found]) -> Columns:
         """The results over these accumulators."""
-        found = (read(accumulators, None) for read in self.reads)
-        return tuple(from_longs(values, type_, there) for (values, there), type_ in zip(found, self.types, strict=True))
+        pairs = (read(accumulators, None) for read in self.reads)
+        return tuple(from_longs(values, type_, there) for (values, there), type_ in zip(pairs, self.types, strict=True))
 
 
 class _OfFrames(_Columnar):
@@ -103,21 +103,21 @@ class _OfAllRows(_Columnar):
 
     def of(self, columns: Columns, found: Framed, state: pa.RecordBatch) -> Accumulated:
         """Running sums and extremes; those of peers are the last one's."""
-        known = [longs(state.column(name)) for name in self.state_schema.names]
+        state_columns = [longs(state.column(name)) for name in self.state_schema.names]
         runs = Runs.of(found.lives)
         of_run = _rows_of_keys(found, state)[found.lives[runs.starts]]
         parts = enumerate(self.parts)
-        running = [part.running(columns, None, runs, of_run, known[at]) for at, part in parts]
+        running = [part.running(columns, None, runs, of_run, state_columns[at]) for at, part in parts]
         peers = [(values[found.untils], None if there is None else there[found.untils]) for values, there in running]
         # Of each life the last place, or else the row of the state, behind all places.
         last = np.where((row := _rows_of_keys(found, state)) < 0, -1, row + len(found.lives))
         last[found.lives[runs.starts]] = runs.ends - 1
-        kept = np.where(found.left_roles == KEY, last[found.left_lives], -1)
+        places = np.where(found.left_roles == KEY, last[found.left_lives], -1)
         stored = [
             pa.concat_arrays([from_longs(values, pa.int64(), there), state.column(name)])
             for (values, there), name in zip(running, self.state_schema.names, strict=True)
         ]
-        return Accumulated(self.read(peers), taken(stored, kept, may_miss=True))
+        return Accumulated(self.read(peers), taken(stored, places, may_miss=True))
 
     def describe(self, key: pa.RecordBatch, frame: Sequence[Row], names: Names) -> Description:
         """The sums and extremes."""
@@ -153,7 +153,7 @@ class _RowByRow:
         of_lives = _rows_of_keys(found, state).tolist()
         acc, count, first, entered, current = compiled.create(), 0, 0, 0, -1
         lives, froms, untils, origins = (
-            each.tolist() for each in (found.lives, found.froms, found.untils, found.origins)
+            numbers.tolist() for numbers in (found.lives, found.froms, found.untils, found.origins)
         )
         nothing = (None,) * len(self.types)
         for place, life in enumerate(lives):
@@ -181,13 +181,13 @@ class _RowByRow:
             results.append(compiled.result(acc))
         if current >= 0:
             accumulators[current] = acc, count
-        made = list(zip(*results, strict=True)) or [()] * len(self.types)
-        kept = [
+        by_column = list(zip(*results, strict=True)) or [()] * len(self.types)
+        pickled = [
             self._kept(accumulators, life, of_lives[life], stored) if role == KEY else None
             for role, life in zip(found.left_roles.tolist(), found.left_lives.tolist(), strict=True)
         ]
-        arrays = tuple(pa.array(values, type_) for values, type_ in zip(made, self.types, strict=True))
-        return Accumulated(arrays, (pa.array(kept, pa.binary()),))
+        arrays = tuple(pa.array(values, type_) for values, type_ in zip(by_column, self.types, strict=True))
+        return Accumulated(arrays, (pa.array(pickled, pa.binary()),))
 
     def describe(self, key: pa.RecordBatch, frame: Sequence[Row], names: Names) -> Description:
         """The accumulator."""
@@ -199,8 +199,8 @@ class _RowByRow:
 
     def _kept(self, accumulators: dict[int, Any], life: int, row: int, stored: pa.Array) -> bytes:
         if life not in accumulators and row >= 0:
-            known: bytes = stored[row].as_py()
-            return known
+            pickled: bytes = stored[row].as_py()
+            return pickled
         return pickle.dumps(accumulators.get(life, (self.compiled.create(), 0)), protocol=5)
 
 

@@ -62,8 +62,8 @@ class OverValuesKernel(Kernel):
         if place == last:
             return
         gone = row[: self.width] + self.results[place]
-        for kept in (self.keys, self.rows, self.results):
-            del kept[place]
+        for entries in (self.keys, self.rows, self.results):
+            del entries[place]
         before, self.results = self.results, self.ranked_results()
         # The row is removed at its place among its equals: those that arrived before it change first.
         self._update(before, first if self.peers else place, place, out)

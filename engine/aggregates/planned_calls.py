@@ -70,7 +70,7 @@ def value_of(aggregate: Aggregate, schema: Schema) -> str:
 
 def argument_types(aggregate: Aggregate, schema: Schema) -> tuple[Type, ...]:
     """The types of a call's arguments, if a function in Python needs them: those of columns, which may be maps."""
-    return tuple(schema.column(each).type if each in schema else _ANY_TYPE for each in aggregate.arguments)
+    return tuple(schema.column(argument).type if argument in schema else _ANY_TYPE for argument in aggregate.arguments)
 
 
 def _argument_types(aggregates: Sequence[Aggregate], schema: Schema, output: Schema) -> dict[str, Type]:

@@ -106,17 +106,17 @@ def _keeping(slot: int, called: PythonAggregate) -> AccumulatorPart:
 
 def functions_of(code: str) -> Mapping[str, PythonFunction]:
     """The aggregate functions of some code by name. Raises Rejected."""
-    found = functions_in(code, aggregate=True)
-    if not found:
+    declarations = functions_in(code, aggregate=True)
+    if not declarations:
         message = "it defines no aggregate function. Write class F(AggregateFunction) with accumulate and get_value."
         raise Rejected(message)
-    for name, one in found.items():
+    for name, declared in declarations.items():
         if name.upper() in functions():
             message = f"there is an aggregate function {name.upper()} already. Give yours another name."
-            raise Rejected(message, one.line)
+            raise Rejected(message, declared.line)
     return {
-        name: PythonFunction(name, code, one, can_retract=one.has("retract"), can_merge=one.has("merge"))
-        for name, one in found.items()
+        name: PythonFunction(name, code, declared, can_retract=declared.has("retract"), can_merge=declared.has("merge"))
+        for name, declared in declarations.items()
     }
 
 
@@ -141,15 +141,15 @@ class WithFunctions(Operator):
         if not isinstance(code, str) or not code.strip() or not isinstance(calls, list | tuple):
             return given
         try:
-            known, problem = functions_of(code), ""
+            own_functions, problem = functions_of(code), ""
         except Rejected as error:
-            known, problem = {}, str(error)
+            own_functions, problem = {}, str(error)
 
         def named(call: Any) -> Any:
             name = call.get("function") if isinstance(call, Mapping) else None
             if not isinstance(name, str) or name in functions():
                 return call
-            return {**call, "function": known.get(name) or PythonFunction(name, code, problem=problem)}
+            return {**call, "function": own_functions.get(name) or PythonFunction(name, code, problem=problem)}
 
         return {**given, "aggregates": [named(call) for call in calls]}
 

@@ -21,7 +21,7 @@ def functions() -> MappingProxyType[str, AggregateFunction]:
     for module in iter_modules(package.__path__):
         loaded = import_module(f"{package.__name__}.{module.name}")
         registered += loaded.FUNCTIONS if hasattr(loaded, "FUNCTIONS") else [loaded.FUNCTION]
-    return MappingProxyType({each.name: each for each in sorted(registered, key=lambda each: (each.place, each.name))})
+    return MappingProxyType({func.name: func for func in sorted(registered, key=lambda each: (each.place, each.name))})
 
 
 def function_named(name: str) -> AggregateFunction:

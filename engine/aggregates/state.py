@@ -68,7 +68,7 @@ def accumulator(acc: Acc | None, kept: Sequence[AccumulatorSlot], names: Names) 
     """One accumulator as a table; empty without an accumulator."""
     if acc is None:
         return ()
-    rows: list[Row] = [(each.title(names), each.value(acc, names)) for each in kept]
+    rows: list[Row] = [(slot.title(names), slot.value(acc, names)) for slot in kept]
     return (state_table("Accumulators", ("what is kept", "value"), rows),)
 
 

@@ -195,11 +195,11 @@ class _Checking:
             return events.coalesce(1).sortWithinPartitions("seq").mapInArrow(sent(following), ddl(SEQ, WATERMARK_MS))
         before = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
         ended = f.lit(MAX_WATERMARK)
-        each = []
+        marks = []
         for source, by_ms in held.items():
             mark = f.max(f.when(f.col("source") == source, f.col("watermark_ms"))).over(before)
-            each.append(f.when(mark == ended, ended).otherwise(f.coalesce(mark - by_ms, f.lit(MIN_WATERMARK))))
-        least = each[0] if len(each) == 1 else f.least(*each)
+            marks.append(f.when(mark == ended, ended).otherwise(f.coalesce(mark - by_ms, f.lit(MIN_WATERMARK))))
+        least = marks[0] if len(marks) == 1 else f.least(*marks)
         return events.select(f.col("seq").alias(SEQ), least.alias(WATERMARK_MS))
 
     def _late(self) -> DataFrame | None:
@@ -242,7 +242,7 @@ class _Checking:
             rows = counted.where("b <> s").orderBy(*order).limit(_SHOWN).collect()
             differences = tuple(Difference(tuple(row["row"]), int(row["b"]), int(row["s"])) for row in rows)
         numbers = (int(same or 0), int(missing or 0), int(extra or 0))
-        return NodeCheck(node.id, schema.names, is_sink, *numbers, differences, *(int(each or 0) for each in gone))
+        return NodeCheck(node.id, schema.names, is_sink, *numbers, differences, *(int(count or 0) for count in gone))
 
 
 @dataclass(frozen=True)
@@ -256,10 +256,10 @@ class _FollowingIdle:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = list(batches)
-        if not found:
+        event_batches = list(batches)
+        if not event_batches:
             return
-        events = pa.Table.from_batches(found)
+        events = pa.Table.from_batches(event_batches)
         lines = {}
         for source in holdbacks_of(self.above):
             own = events.filter(pc.and_(pc.equal(events["source"], source), pc.is_valid(events["watermark_ms"])))
@@ -273,7 +273,7 @@ class _FollowingIdle:
 
 def _are_small(recorded: Recorded) -> bool:
     """Whether all files are local and so small that one task is fast enough."""
-    files = [file.path for records in recorded.edges.values() for one in records for file in one.files]
+    files = [file.path for records in recorded.edges.values() for epoch in records for file in epoch.files]
     files += [*map(str, recorded.watermarks), *map(str, recorded.late), *(clock.path for clock in recorded.clocks)]
     return all(map(isfile, files)) and sum(map(getsize, set(files))) < _LITTLE
 
@@ -314,7 +314,7 @@ def _positioned(batch: DataFrame, stream: DataFrame, schema: Schema) -> DataFram
     def numbered(frame: DataFrame, order: Sequence[Column], prefix: str) -> DataFrame:
         nth = f.row_number().over(window.orderBy(*order))
         return frame.select(
-            "*", nth.alias(f"{prefix}n"), *(each.alias(f"{prefix}{at}") for at, each in enumerate(same))
+            "*", nth.alias(f"{prefix}n"), *(column.alias(f"{prefix}{at}") for at, column in enumerate(same))
         )
 
     left = numbered(batch, [f.lit(1)], "__b")

@@ -68,10 +68,10 @@ def joined(*parts: Sequence[pa.Array]) -> Columns:
 def same_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], size: int) -> Flags:
     """Flags of equal rows; NULL equals NULL, NaN equals nothing, as in Python."""
     same: Flags = np.ones(size, np.bool_)
-    for one, other in zip(left, right, strict=True):
-        equal = pc.equal(one, other)
+    for column, other in zip(left, right, strict=True):
+        equal = pc.equal(column, other)
         if equal.null_count:
-            equal = pc.if_else(equal.is_null(), pc.and_(one.is_null(), other.is_null()), equal)
+            equal = pc.if_else(equal.is_null(), pc.and_(column.is_null(), other.is_null()), equal)
         same &= equal.to_numpy(zero_copy_only=False)
     return same
 
@@ -87,11 +87,11 @@ def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[
     """The state rows of all groups except the touched ones: their groups and columns."""
     stays = np.ones(groups, np.bool_)
     stays[touched] = False
-    known: Longs = state.column(0).to_numpy()
-    places = np.flatnonzero(stays[known])
-    if len(places) == len(known):
-        return known, tuple(state.columns[1:])
-    return known[places], taken(state.columns[1:], places)
+    row_groups: Longs = state.column(0).to_numpy()
+    places = np.flatnonzero(stays[row_groups])
+    if len(places) == len(row_groups):
+        return row_groups, tuple(state.columns[1:])
+    return row_groups[places], taken(state.columns[1:], places)
 
 
 def without_equality(types: Iterable[Type]) -> Type | None:

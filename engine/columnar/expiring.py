@@ -72,12 +72,12 @@ class ExpiringColumns:
         runs = Runs.of(records.groups)
         row_of_run = row_of_groups(chunk.state, chunk.groups)[records.groups[runs.starts]]
         is_known = row_of_run >= 0
-        known = np.full(len(runs), MAX_WATERMARK)
-        known[is_known] = expires[row_of_run[is_known]]
-        ranks, kept, ties_win = self._ranks(records, held)
+        run_expires = np.full(len(runs), MAX_WATERMARK)
+        run_expires[is_known] = expires[row_of_run[is_known]]
+        ranks, state_ranks, ties_win = self._ranks(records, held)
         best = np.zeros(len(runs), np.int64)
-        best[is_known] = kept[row_of_run[is_known]]
-        of_runs = runs.starts, runs.ends, is_known.astype(np.int64), known, best
+        best[is_known] = state_ranks[row_of_run[is_known]]
+        of_runs = runs.starts, runs.ends, is_known.astype(np.int64), run_expires, best
         gone, expires_before, expires_after = expiries(*of_runs, ranks, now, self._expires(now), int(ties_win))
         has_expired = gone > 0
         begins = has_expired.copy()
@@ -101,7 +101,7 @@ class ExpiringColumns:
         has[advanced.state.column(GROUP).to_numpy()] = True
         last = expires_after[lives.ends - 1]
         had = np.full(len(lives), MIN_WATERMARK)
-        had[first_of_run[goes_on]] = known[goes_on]
+        had[first_of_run[goes_on]] = run_expires[goes_on]
         # What was there before a life that begins because it had expired.
         was_there = np.zeros(len(lives), np.bool_)
         was_there[1:] = has[:-1]
@@ -128,8 +128,8 @@ class ExpiringColumns:
             kinds, twice = np.repeat([0, OF_KEY], len(those)), np.concatenate((those, those))
             return Entries(kinds, lives.starts[twice], twice * 0 - 1, expires_ms[twice])
 
-        held, known = np.flatnonzero(has), np.flatnonzero(had != MIN_WATERMARK)
-        return Lives(entries(held, last), entries(known, had), met, (self._ttl_ms,))
+        held, inherited = np.flatnonzero(has), np.flatnonzero(had != MIN_WATERMARK)
+        return Lives(entries(held, last), entries(inherited, had), met, (self._ttl_ms,))
 
     def _ranks(self, records: Records, held: pa.RecordBatch) -> tuple[Longs, Longs, bool]:
         """The ranks of the records and of the kept rows, and whether a record of an equal one writes."""

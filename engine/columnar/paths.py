@@ -80,11 +80,11 @@ def codes_of(numbers: NDArray[Any]) -> pa.Array:
     for size in range(2, 9):
         sizes[numbers >= 1 << (8 * (size - 1))] = size
     wide[:, 0] = np.where(sizes == 0, wide[:, 8], sizes + (_ONE_BYTE - 1))
-    kept = np.arange(9) > (8 - sizes)[:, np.newaxis]
-    kept[:, 0] = True
+    used_bytes = np.arange(9) > (8 - sizes)[:, np.newaxis]
+    used_bytes[:, 0] = True
     offsets = np.zeros(len(numbers) + 1, np.int32)
     np.cumsum(sizes + 1, out=offsets[1:])
-    return _binary(offsets, wide[kept])
+    return _binary(offsets, wide[used_bytes])
 
 
 def digits_of(steps: pa.Array) -> Iterator[tuple[Longs, int]]:

@@ -57,21 +57,21 @@ class Rule:
         """The rule's result, from compiled code if this process has it or it pays to load it."""
         if not isinstance(arguments[-1], np.ndarray | int | None):
             return self.interpreted(*arguments)
-        size = max((len(each) for each in arguments if isinstance(each, np.ndarray)), default=0)
+        size = max((len(value) for value in arguments if isinstance(value, np.ndarray)), default=0)
         compiled = self.compiled(is_wanted=size >= MANY)
         return self.interpreted(*arguments) if compiled is None else compiled(*map(_writable, arguments))
 
     def interpreted(self, *arguments: Any) -> Any:
         """The result without the compiler."""
-        return self.function(*(each.tolist() if isinstance(each, np.ndarray) else each for each in arguments))
+        return self.function(*(value.tolist() if isinstance(value, np.ndarray) else value for value in arguments))
 
     def compiled(self, *, is_wanted: bool = True, waits: bool = False) -> Callable[..., Any] | None:
         """The compiled function, if this process has it by now. is_wanted: load it, or begin to compile it."""
-        known: dict[str, _Compilation] = _of_process().__dict__.setdefault("rules", {})
-        if is_wanted and self.stamp not in known:
-            known[self.stamp] = _Compilation()
-            known[self.stamp].begin(self)
-        compilation = known.get(self.stamp)
+        compilations: dict[str, _Compilation] = _of_process().__dict__.setdefault("rules", {})
+        if is_wanted and self.stamp not in compilations:
+            compilations[self.stamp] = _Compilation()
+            compilations[self.stamp].begin(self)
+        compilation = compilations.get(self.stamp)
         if compilation is None:
             return None
         if waits:
@@ -153,9 +153,9 @@ def _compiled(of: Rule, folder: Path | None) -> Callable[..., Any] | None:
         return None
     code = of.function.__code__
     parameters = (of.function.__annotations__[name] for name in code.co_varnames[: code.co_argcount])
-    known = {"Longs": numba.int64[::1], "int": numba.int64}
+    numba_types = {"Longs": numba.int64[::1], "int": numba.int64}
     # What else a rule may be given are functions, and it is not compiled with these.
-    types = tuple(known.get(each, numba.none) for each in parameters)
+    types = tuple(numba_types.get(annotation, numba.none) for annotation in parameters)
     try:
         # Only the rule itself is called from Python.
         part_of_it: Any = numba.njit
@@ -174,10 +174,10 @@ def _compiled(of: Rule, folder: Path | None) -> Callable[..., Any] | None:
 
 def _with_parts(function: FunctionType, compiled: Callable[[FunctionType], Any]) -> FunctionType:
     """The function with its parts compiled. Compiled code names a module, and workers cannot import that of a rule."""
-    known: dict[str, Any] = {"np": np, "__name__": _of_process().__name__}
+    namespace: dict[str, Any] = {"np": np, "__name__": _of_process().__name__}
     for name, part in _parts(function):
-        known[name] = compiled(_with_parts(part, compiled)) if isinstance(part, FunctionType) else part
-    return FunctionType(function.__code__, known, function.__name__)
+        namespace[name] = compiled(_with_parts(part, compiled)) if isinstance(part, FunctionType) else part
+    return FunctionType(function.__code__, namespace, function.__name__)
 
 
 def _parts(function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -205,7 +205,7 @@ def _told(code: CodeType) -> tuple[Any, ...]:
     The bytes of `marshal` are not: they tell which constants something else holds, too, so that each way to a worker
     would have its own code in the cache.
     """
-    constants = [_told(each) if isinstance(each, CodeType) else each for each in code.co_consts]
+    constants = [_told(constant) if isinstance(constant, CodeType) else constant for constant in code.co_consts]
     return code.co_argcount, code.co_varnames, code.co_names, constants, code.co_code, code.co_exceptiontable
 
 

@@ -67,8 +67,8 @@ def print_run(
             name = "" if len(edges) == 1 else node
             if name and args.format == "table":
                 sys.stdout.write(f"{'' if at == 0 else chr(10)}== {name}\n")
-            found, schema = output.records(node, port), _schema(planned, node, port)
-            sys.stdout.writelines(lines(spark, files, schema, found, args.format, planned.zone, name))
+            changelog, schema = output.records(node, port), _schema(planned, node, port)
+            sys.stdout.writelines(lines(spark, files, schema, changelog, args.format, planned.zone, name))
         sys.stdout.flush()
         for sentence in output.problems(spark).sentences():
             complain(sentence, 0)

@@ -81,11 +81,11 @@ def _written(args: Namespace, store: Any, path: Path, format_: str) -> str:
 
 def _format_of(path: Path) -> str:
     name = path.name.lower().removesuffix(".gz")
-    found = next((format_ for ending, format_ in _FORMATS.items() if name.endswith(ending)), None)
-    if found is None or (path.suffix == ".gz" and found not in ("csv", "json", "debezium")):
+    file_format = next((format_ for ending, format_ in _FORMATS.items() if name.endswith(ending)), None)
+    if file_format is None or (path.suffix == ".gz" and file_format not in ("csv", "json", "debezium")):
         message = f"{path.name} does not say its format. End it in one of {', '.join(_FORMATS)}, or set --format."
         raise PipelineError(message)
-    return found
+    return file_format
 
 
 def _edge(wanted: str | None, edges: Any) -> tuple[str, str]:

@@ -42,14 +42,14 @@ def add_flink(commands: Any) -> None:
 
 def with_named_check(arguments: Sequence[str]) -> list[str]:
     """The arguments with `--check` as `--check=spark`: its value may be left out, also before the pipeline."""
-    found: list[str] = []
+    rewritten: list[str] = []
     for argument in arguments:
-        if found[-1:] == ["--check"]:
-            found[-1] = f"--check={argument if argument in CHECKS else CHECKS[0]}"
+        if rewritten[-1:] == ["--check"]:
+            rewritten[-1] = f"--check={argument if argument in CHECKS else CHECKS[0]}"
             if argument in CHECKS:
                 continue
-        found.append(argument)
-    return [*found[:-1], f"--check={CHECKS[0]}"] if found[-1:] == ["--check"] else found
+        rewritten.append(argument)
+    return [*rewritten[:-1], f"--check={CHECKS[0]}"] if rewritten[-1:] == ["--check"] else rewritten
 
 
 def flink(args: Namespace, home: Path) -> int:
@@ -63,8 +63,8 @@ def flink(args: Namespace, home: Path) -> int:
             install(home, lambda line: _say(f"  {line}"), cancel)
     if args.action == "gateway":
         _gateway(args)
-    if (known := named()) is not None:
-        sys.stdout.write(f"the SQL Gateway {known.address}{'' if known.is_asked else ', which is not asked'}\n")
+    if (gateway := named()) is not None:
+        sys.stdout.write(f"the SQL Gateway {gateway.address}{'' if gateway.is_asked else ', which is not asked'}\n")
     python = python_in(home)
     sys.stdout.write(f"{python or f'Flink {VERSION} is not installed: {SIZE}. {ENVIRONMENT} is not set.'}\n")
     return 0
@@ -106,7 +106,7 @@ def check_with_flink(pipeline: Pipeline, folder: Path, engine: str, home: Path, 
 
 def lines_of(asked: Asked) -> list[str]:
     """What Flink said as lines, with the first difference as a table."""
-    found = [asked.sentence]
+    lines = [asked.sentence]
     if asked.compared is not None and asked.compared.at is not None:
         sides = [("ours", asked.compared.ours), ("Flink", asked.compared.theirs)]
         rows = [
@@ -114,9 +114,9 @@ def lines_of(asked: Asked) -> list[str]:
             for who, record in sides
         ]
         width = len(asked.columns) + 2
-        found += table(("", "kind", *asked.columns), [(*row, *[""] * (width - len(row))) for row in rows])
-    found += [f"asked: {asked.by}"] if asked.by else []
-    return [*found, f"FLINK.md: {asked.known}"] if asked.known else found
+        lines += table(("", "kind", *asked.columns), [(*row, *[""] * (width - len(row))) for row in rows])
+    lines += [f"asked: {asked.by}"] if asked.by else []
+    return [*lines, f"FLINK.md: {asked.known}"] if asked.known else lines
 
 
 def _cells(asked: Asked, record: Sequence[Any] | None) -> list[Any]:

@@ -31,12 +31,12 @@ def heard(react: Callable[[int], None]) -> Iterator[None]:
 
     try:
         if threading.current_thread() is threading.main_thread():
-            for each in _HEARD:
-                before[each] = signal.signal(each, call)
+            for signum in _HEARD:
+                before[signum] = signal.signal(signum, call)
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def keep_run(args: Namespace, store: Any) -> str:
         outputs[node] = list(dict.fromkeys((*outputs[node], LATE)))
     sinks = [edge.node for edge in edges if edge.role == "sink"]
     usual = sinks if args.smallest else [*sinks, *(f"{node}.{LATE}" for node in late)]
-    chosen = [chosen_edge(each, outputs, sinks) for each in args.edge or usual]
+    chosen = [chosen_edge(edge_name, outputs, sinks) for edge_name in args.edge or usual]
     names = tuple(node if port == OUT else f"{node}.{port}" for node, port in chosen)
     if args.smallest and len(names) > 1:
         message = f"--smallest is about one output; choose it with --edge: {', '.join(names)}."

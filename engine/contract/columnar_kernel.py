@@ -104,7 +104,7 @@ class Lates:
     def in_words(self) -> tuple[list[str], list[str]]:
         """The reasons, and for what the records are used nevertheless."""
         size = len(self.places)
-        reasons, used = ([each] * size if isinstance(each, str) else list(each) for each in (self.reason, self.used))
+        reasons, used = ([text] * size if isinstance(text, str) else list(text) for text in (self.reason, self.used))
         return reasons, used
 
 

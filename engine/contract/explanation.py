@@ -122,7 +122,7 @@ class PlanExplanation:
         node = self.node(node_id)
         if node is None:
             return ()
-        second = {each.port: each.columns for each in node.second_outputs}
+        second = {output.port: output.columns for output in node.second_outputs}
         return second.get(port, tuple(column.name for column in node.schema))
 
     def to_json(self) -> str:

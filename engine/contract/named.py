@@ -23,12 +23,12 @@ class Named:
         """Accepts a known name or any object of the type; serializes the name."""
 
         def validate(value: object) -> Any:
-            known = self.known()
-            if isinstance(value, str) and value in known:
-                return known[value]
+            by_name = self.known()
+            if isinstance(value, str) and value in by_name:
+                return by_name[value]
             if isinstance(value, source):
                 return value
-            message = unknown_name("name", str(value), known)
+            message = unknown_name("name", str(value), by_name)
             raise ValueError(message)
 
         return core_schema.no_info_plain_validator_function(
@@ -43,4 +43,4 @@ class Named:
 
     def _name(self, value: object) -> str:
         name: str = getattr(value, "name", "")
-        return next((name for name, known in self.known().items() if known == value), name)
+        return next((name for name, candidate in self.known().items() if candidate == value), name)

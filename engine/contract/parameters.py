@@ -110,8 +110,8 @@ def parameter(
         "min_length": min_length,
         "json_schema_extra": marks or None,
     }
-    known: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return Field(default, **known)
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return Field(default, **options)
 
 
 def marks_of(field: FieldInfo) -> Marks:
@@ -170,19 +170,19 @@ class Parameters(BaseModel):
 
     def with_expressions(self, change: Callable[[str, str, Marks], str], path: str = "") -> Self:
         """The parameters with other expressions. change: of a text, its path and marks, the text instead of it."""
-        made: dict[str, Any] = {}
+        changes: dict[str, Any] = {}
         for name, field in type(self).model_fields.items():
             value, marks, place = getattr(self, name), marks_of(field), f"{path}{name}"
             if isinstance(value, str) and marks.get("expression"):
-                made[name] = change(value, place, marks)
+                changes[name] = change(value, place, marks)
             elif isinstance(value, Parameters):
-                made[name] = value.with_expressions(change, f"{place}.")
-            elif isinstance(value, tuple) and any(isinstance(each, Parameters) for each in value):
-                made[name] = tuple(
-                    each.with_expressions(change, f"{place}.{at}.") if isinstance(each, Parameters) else each
-                    for at, each in enumerate(value)
+                changes[name] = value.with_expressions(change, f"{place}.")
+            elif isinstance(value, tuple) and any(isinstance(entry, Parameters) for entry in value):
+                changes[name] = tuple(
+                    entry.with_expressions(change, f"{place}.{at}.") if isinstance(entry, Parameters) else entry
+                    for at, entry in enumerate(value)
                 )
-        return self.model_copy(update=made)
+        return self.model_copy(update=changes)
 
     @property
     def in_spark(self) -> Self:

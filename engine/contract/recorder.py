@@ -148,14 +148,14 @@ class Turn:
 
 def stretches(turns: Iterable[Turn]) -> Idle:
     """The idle intervals of sources, from their turns in order."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    intervals: dict[str, list[tuple[int, int]]] = {}
     for turn in turns:
-        own = found.setdefault(turn.source, [])
+        own = intervals.setdefault(turn.source, [])
         if turn.is_idle:
             own.append((turn.seq, MAX_WATERMARK))
         elif own:
             own[-1] = (own[-1][0], turn.seq)
-    return found
+    return intervals
 
 
 @dataclass(frozen=True)

@@ -57,16 +57,16 @@ def _unpacked(code: bytes, made_of: bytes) -> Any:
     from types import ModuleType
 
     name = "changelog_studio_code"
-    made: dict[bytes, Any] = sys.modules.setdefault(name, ModuleType(name)).__dict__.setdefault("made", {})
+    cache: dict[bytes, Any] = sys.modules.setdefault(name, ModuleType(name)).__dict__.setdefault("made", {})
     # The most recently used one is evicted last.
-    known = made.pop(code, None) or pickle.loads(code)
-    made[code] = known
-    if len(made) > 16:
-        del made[next(iter(made))]
+    loaded = cache.pop(code, None) or pickle.loads(code)
+    cache[code] = loaded
+    if len(cache) > 16:
+        del cache[next(iter(cache))]
 
     class Unpickler(pickle.Unpickler):
         def persistent_load(self, name: str) -> Any:
-            return known[name]
+            return loaded[name]
 
     return Unpickler(io.BytesIO(made_of)).load()
 
@@ -140,8 +140,8 @@ class _Code:
             self.parts.clear()
             self.sendable.clear()
         self.modules, self.count = _modules(), len(sys.modules)
-        self.now = [one for module in self.modules.values() for one in _namespaces(module)]
-        self.seen = [one.copy() for one in self.now]
+        self.now = [namespace for module in self.modules.values() for namespace in _namespaces(module)]
+        self.seen = [namespace.copy() for namespace in self.now]
         self.names = {id(value): name for module in self.modules.values() for name, value in _named(module)}
 
 
@@ -194,9 +194,9 @@ def submodules_listed() -> Iterator[None]:
         return listed[prefix]
 
     def find(code: CodeType, dependencies: Iterable[Any]) -> list[ModuleType]:
-        packages = [each for each in dependencies if isinstance(each, ModuleType) and each.__package__]
-        known = set(code.co_names)
-        return [module for package in packages for parts, module in submodules(package) if parts <= known]
+        packages = [package for package in dependencies if isinstance(package, ModuleType) and package.__package__]
+        names = set(code.co_names)
+        return [module for package in packages for parts, module in submodules(package) if parts <= names]
 
     original = cloudpickle._find_imported_submodules
     cloudpickle._find_imported_submodules = find

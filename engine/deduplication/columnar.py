@@ -32,19 +32,19 @@ class RowTimeColumns:
         self.ties_win = keep_last
         self._update_before = update_before
         self._first_kind = INSERT if tell_insert else UPDATE_AFTER
-        kept = layout.values[0][:width] if update_before else ()
-        self.state_schema = pa.schema([("time_ms", pa.int64()), *_row_fields(kept)])
+        row_types = layout.values[0][:width] if update_before else ()
+        self.state_schema = pa.schema([("time_ms", pa.int64()), *_row_fields(row_types)])
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Find the rows that are at least as late as all previous ones, or earlier than all of them."""
         records, state = chunk.records, chunk.state
         values = records.values[0]
-        times, kept = self.ranks(records, state)
+        times, state_times = self.ranks(records, state)
         runs = Runs.of(records.groups)
         row_of_run = row_of_groups(state, chunk.groups)[records.groups[runs.starts]]
         known_runs = row_of_run >= 0
         before = np.zeros(len(runs), np.int64)
-        before[known_runs] = kept[row_of_run[known_runs]]
+        before[known_runs] = state_times[row_of_run[known_runs]]
         top = times.copy()
         known_starts = runs.starts[known_runs]
         top[known_starts] = np.maximum(top[known_starts], before[known_runs])
@@ -61,8 +61,8 @@ class RowTimeColumns:
 
     def ranks(self, records: Records, state: pa.RecordBatch) -> tuple[Longs, Longs]:
         """Their times; inverted if the earliest row is the best one."""
-        times, known = longs(records.values[0][self._time_at])[0], longs(state.column(1))[0]
-        return (times, known) if self.ties_win else (~times, ~known)
+        times, state_times = longs(records.values[0][self._time_at])[0], longs(state.column(1))[0]
+        return (times, state_times) if self.ties_win else (~times, ~state_times)
 
 
 class KeepFirstColumns:
@@ -106,8 +106,8 @@ class KeepLastColumns:
         self._on_changelog = on_changelog
         # The content of a row that is neither emitted again nor compared is not needed, only that the row exists.
         self._keeps_row = update_before or not repeat or on_changelog
-        kept = layout.values[0] if tell_insert and self._keeps_row else ()
-        self.state_schema = pa.schema(_row_fields(kept))
+        row_types = layout.values[0] if tell_insert and self._keeps_row else ()
+        self.state_schema = pa.schema(_row_fields(row_types))
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Find the rows that differ from the previous one, and those that are retracted."""
@@ -118,17 +118,17 @@ class KeepLastColumns:
             return Advanced(Emitted(records.seqs, extended(records.steps, 0), kinds, rows), state)
         runs = Runs.of(records.groups)
         row_of_run = row_of_groups(state, chunk.groups)[records.groups[runs.starts]]
-        kept = tuple(state.columns[1:])
+        saved = tuple(state.columns[1:])
         changed = np.ones(len(records), np.bool_)
         if not self._repeat and len(records):
             changed[1:] = ~same_rows([row[1:] for row in rows], [row[:-1] for row in rows], len(records) - 1)
             changed[runs.starts] = True
-            known = row_of_run >= 0
-            starts = runs.starts[known]
-            changed[starts] = ~same_rows(taken(rows, starts), taken(kept, row_of_run[known]), len(starts))
+            known_runs = row_of_run >= 0
+            starts = runs.starts[known_runs]
+            changed[starts] = ~same_rows(taken(rows, starts), taken(saved, row_of_run[known_runs]), len(starts))
         puts = (records.kinds == INSERT) | (records.kinds == UPDATE_AFTER) if self._on_changelog else None
         columns = rows if self._keeps_row else ()
-        before = kept if self._update_before else None
+        before = saved if self._update_before else None
         if puts is None or puts.all():
             replaced = Replaced.of(records, changed, row_of_run, runs)
             emitted = replaced.emitted(records, rows, before, INSERT)
@@ -139,7 +139,7 @@ class KeepLastColumns:
         ended = records.groups[runs.ends - 1][~puts[runs.ends - 1]]
         # Of a life that goes on from the state, nothing has changed before it ends.
         place_before = shifted(runs, last_place(runs, changed), -1)
-        deletes = _deletes(records, rows, kept, np.flatnonzero(~puts & is_kept), place_before, runs.spread(row_of_run))
+        deletes = _deletes(records, rows, saved, np.flatnonzero(~puts & is_kept), place_before, runs.spread(row_of_run))
         emitted = _both(replaced.emitted(records, rows, before, INSERT), deletes)
         return Advanced(emitted, replaced.state(self.state_schema, chunk, columns, ended))
 

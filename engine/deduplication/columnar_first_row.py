@@ -59,11 +59,11 @@ class RowTimeKeepFirstColumns:
 
         place_of_group = self._earliest(records, times, in_time, state, row_of_group)
         place_of_group[is_done] = -1
-        kept = np.flatnonzero((row_of_group >= 0) & (place_of_group < 0) & ~is_done)
+        carried = np.flatnonzero((row_of_group >= 0) & (place_of_group < 0) & ~is_done)
         new = np.flatnonzero(place_of_group >= 0)
-        places, rows = place_of_group[new], row_of_group[kept]
+        places, rows = place_of_group[new], row_of_group[carried]
         candidates = _Candidates(
-            np.concatenate((new, kept)),
+            np.concatenate((new, carried)),
             np.concatenate((times[places], longs(state.column(2))[0][rows])),
             np.concatenate((records.seqs[places], longs(state.column(3))[0][rows])),
             joined(

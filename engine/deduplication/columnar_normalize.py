@@ -37,16 +37,16 @@ class ChangelogNormalizeColumns:
         *values, is_wanted = records.values[0]
         # A row has a number: that of a record is its place, those of the state stand behind.
         rows = joined(values, state.columns[1:]) if len(state) else tuple(values)
-        known = row_of_groups(state, chunk.groups)
-        known[known >= 0] += len(records)
+        row_of_group = row_of_groups(state, chunk.groups)
+        row_of_group[row_of_group >= 0] += len(records)
 
         places = np.flatnonzero(records.kinds != UPDATE_BEFORE)
         runs = Runs.of(records.groups[places])
         keys = records.groups[places][runs.starts]
         puts = (records.kinds[places] != DELETE) & flags(is_wanted)[places]
         left = np.where(puts, places, _NOTHING)
-        before = shifted(runs, left, known[keys])
-        known[keys] = left[runs.ends - 1]
+        before = shifted(runs, left, row_of_group[keys])
+        row_of_group[keys] = left[runs.ends - 1]
 
         updates = puts & (before != _NOTHING)
         if not self._repeat:
@@ -68,8 +68,8 @@ class ChangelogNormalizeColumns:
             kinds,
             taken(rows, np.concatenate((places[comes], before[goes]))),
         )
-        kept = np.flatnonzero(known != _NOTHING)
-        return Advanced(emitted, state_batch(self.state_schema, kept, taken(rows, known[kept])))
+        held_groups = np.flatnonzero(row_of_group != _NOTHING)
+        return Advanced(emitted, state_batch(self.state_schema, held_groups, taken(rows, row_of_group[held_groups])))
 
     def ranks(self, records: Records, state: pa.RecordBatch) -> tuple[Longs, Longs]:
         """All are equal but -U, which writes nothing."""

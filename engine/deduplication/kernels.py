@@ -34,12 +34,12 @@ class RowTimeKernel(Kernel):
         """Replace the kept row where this one is later (or as late), or earlier."""
         time_ms = row[self.time_at]
         row = row[: self.width]
-        kept = self.kept
-        if kept is None:
+        best = self.kept
+        if best is None:
             out.emit(self.first_kind, row)
-        elif time_ms >= kept[0] if self.keep_last else time_ms < kept[0]:
-            if kept[1] is not None:
-                out.emit(UPDATE_BEFORE, kept[1])
+        elif time_ms >= best[0] if self.keep_last else time_ms < best[0]:
+            if best[1] is not None:
+                out.emit(UPDATE_BEFORE, best[1])
             out.emit(UPDATE_AFTER, row)
         else:
             self.writes = False
@@ -152,14 +152,14 @@ class KeepLastKernel(Kernel):
         if not self.tell_insert:
             out.emit(UPDATE_AFTER, row)
             return
-        kept = self.kept
-        if kept is None:
+        previous = self.kept
+        if previous is None:
             out.emit(INSERT, row)
-        elif kept == row and not self.repeat:
+        elif previous == row and not self.repeat:
             return
         else:
             if self.update_before:
-                out.emit(UPDATE_BEFORE, kept)
+                out.emit(UPDATE_BEFORE, previous)
             out.emit(UPDATE_AFTER, row)
         self.kept = row
 

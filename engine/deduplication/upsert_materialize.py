@@ -74,7 +74,7 @@ class UpsertMaterializeKernel(Kernel):
 
     def _place(self, row: Row) -> int | None:
         wanted = self._identity(row)
-        return next((at for at, kept in enumerate(self.rows) if self._identity(kept) == wanted), None)
+        return next((at for at, kept_row in enumerate(self.rows) if self._identity(kept_row) == wanted), None)
 
     def _identity(self, row: Row) -> Row:
         return tuple(row[at] for at in self.upsert_key) if self.upsert_key else row

@@ -198,7 +198,7 @@ def _refused(name: str, why: str) -> str:
 
 def _nearest(name: str) -> str:
     nearest = difflib.get_close_matches(name, sorted(ALLOWED), 3, 0.75)
-    return f" Did you mean {' or '.join(f'{each}()' for each in nearest)}?" if nearest else ""
+    return f" Did you mean {' or '.join(f'{candidate}()' for candidate in nearest)}?" if nearest else ""
 
 
 def _plain(token: Any) -> str:

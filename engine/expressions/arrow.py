@@ -138,8 +138,8 @@ class _Compiler:
             case exp.Mod():
                 return self._remainder(node.this, node.expression, is_positive=False)
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-                one, other = self._operand(node.this), self._operand(node.expression)
-                return compared(_COMPARISONS[type(node)], one, other)
+                operand, other = self._operand(node.this), self._operand(node.expression)
+                return compared(_COMPARISONS[type(node)], operand, other)
             case exp.NullSafeEQ() | exp.NullSafeNEQ():
                 return self._same(node)
             case exp.And() | exp.Or():
@@ -192,31 +192,31 @@ class _Compiler:
 
     def _arithmetic(self, node: exp.Expr) -> CompiledPart:
         function, of_constants = _ARITHMETIC[type(node)]
-        one, other, type_ = alike(number(self._operand(node.this)), number(self._operand(node.expression)))
-        if one.constant is not None and other.constant is not None:
-            return fitting(of_constants(one.constant.value, other.constant.value), type_)
-        needs = None if one.needs is None or other.needs is None else one.needs | other.needs
-        other = where_not_null(one, other)
-        return failing(CompiledPart(Call(function, (one.value, other.value)), type_, *risks(one, other), needs))
+        operand, other, type_ = alike(number(self._operand(node.this)), number(self._operand(node.expression)))
+        if operand.constant is not None and other.constant is not None:
+            return fitting(of_constants(operand.constant.value, other.constant.value), type_)
+        needs = None if operand.needs is None or other.needs is None else operand.needs | other.needs
+        other = where_not_null(operand, other)
+        return failing(CompiledPart(Call(function, (operand.value, other.value)), type_, *risks(operand, other), needs))
 
     def _remainder(self, dividend: exp.Expr, divisor: exp.Expr, *, is_positive: bool) -> CompiledPart:
-        one, other, type_ = alike(number(self._operand(dividend)), number(self._operand(divisor)))
+        operand, other, type_ = alike(number(self._operand(dividend)), number(self._operand(divisor)))
         by = 0 if other.constant is None else int(other.constant.value)
         # The sign of the divisor only matters for PMOD.
         if by == 0 or (is_positive and by < 0) or not fits(abs(by), type_):
             raise OnlySpark
-        return replace(one, value=Remainder(one.value, abs(by), is_positive), type=type_)
+        return replace(operand, value=Remainder(operand.value, abs(by), is_positive), type=type_)
 
     def _same(self, node: exp.Expr) -> CompiledPart:
         """IS NOT DISTINCT FROM, or IS DISTINCT FROM: NULL is equal to NULL."""
-        one, other, type_ = alike(self._operand(node.this), self._operand(node.expression))
+        operand, other, type_ = alike(self._operand(node.this), self._operand(node.expression))
         if not is_ordered(type_) and type_ != BOOLEAN:
             raise OnlySpark
-        both_null = Call("and", (Call("is_null", (one.value,)), Call("is_null", (other.value,))))
-        same: Vector = Call("coalesce", (Call("equal", (one.value, other.value)), both_null))
+        both_null = Call("and", (Call("is_null", (operand.value,)), Call("is_null", (other.value,))))
+        same: Vector = Call("coalesce", (Call("equal", (operand.value, other.value)), both_null))
         if isinstance(node, exp.NullSafeNEQ):
             same = Call("invert", (same,))
-        return CompiledPart(same, BOOLEAN, *risks(one, other))
+        return CompiledPart(same, BOOLEAN, *risks(operand, other))
 
     def _logic(self, node: exp.Expr) -> CompiledPart:
         parts = [as_boolean(self.part(part)) for part in node.flatten()]
@@ -242,15 +242,15 @@ class _Compiler:
         return _both(above, replace(below, can_fail=high.can_fail, fails_on_null=high.fails_on_null))
 
     def _in(self, node: exp.In) -> CompiledPart:
-        value, *items = (self._operand(each) for each in (node.this, *node.expressions))
+        value, *items = (self._operand(part) for part in (node.this, *node.expressions))
         if any(item.constant is None for item in items) or value.type == VOID:
             raise OnlySpark
         type_ = common([value, *items])
         if not is_ordered(type_):
             raise OnlySpark
         values = [item.constant.value for item in items if item.constant is not None]
-        known = tuple(each for each in values if each is not None)
-        one_of = OneOf(converted(value, type_).value, known, type_, len(known) < len(values))
+        non_null = tuple(literal for literal in values if literal is not None)
+        one_of = OneOf(converted(value, type_).value, non_null, type_, len(non_null) < len(values))
         return CompiledPart(one_of, BOOLEAN, *risks(value))
 
     def _coalesce(self, nodes: Sequence[exp.Expr]) -> CompiledPart:
@@ -271,17 +271,17 @@ class _Compiler:
         branches = [node] if isinstance(node, exp.If) else node.args["ifs"]
         otherwise = node.args.get("false" if isinstance(node, exp.If) else "default") or exp.Null()
         tests = [as_boolean(self.part(branch.this)) for branch in branches]
-        *results, rest = (self.part(each) for each in (*(branch.args["true"] for branch in branches), otherwise))
+        *results, rest = (self.part(value) for value in (*(branch.args["true"] for branch in branches), otherwise))
         type_ = common([*results, rest])
         if type_ == VOID:
             raise OnlySpark
-        made = converted(rest, type_)
+        chosen = converted(rest, type_)
         for test, result in zip(reversed(tests), reversed(results), strict=True):
             holds = Call("coalesce", (test.value, _FALSE))
-            one = only_where(converted(result, type_), holds)
-            made = only_where(made, Call("invert", (holds,)))
-            made = CompiledPart(Call("if_else", (holds, one.value, made.value)), type_, *risks(test, one, made))
-        return made
+            then = only_where(converted(result, type_), holds)
+            chosen = only_where(chosen, Call("invert", (holds,)))
+            chosen = CompiledPart(Call("if_else", (holds, then.value, chosen.value)), type_, *risks(test, then, chosen))
+        return chosen
 
     def _cast(self, node: exp.Cast) -> CompiledPart:
         type_ = None if node.to.expressions else _TYPES.get(node.to.this)

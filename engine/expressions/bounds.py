@@ -39,7 +39,7 @@ def interval(value: exp.Expr, of_column: Callable[[exp.Expr], ValueInterval]) ->
             return NO_VALUE
         case exp.Case():
             otherwise = value.args.get("default")
-            results = [*(each.args["true"] for each in value.args["ifs"]), *([otherwise] if otherwise else [])]
+            results = [*(branch.args["true"] for branch in value.args["ifs"]), *([otherwise] if otherwise else [])]
             return reduce(or_, map(of, results), NO_VALUE)
         case exp.Add():
             return of(value.this) + of(value.expression)
@@ -72,8 +72,8 @@ def fixed(condition: exp.Expr) -> Sequence[exp.Expr]:
 
 def _constant(value: exp.Expr) -> Decimal | None:
     """The number that a value always is, as far as it is known: of 2 + 3 it is."""
-    known = interval(value, lambda _: ANY_VALUE)
-    return known.lower if known.lower == known.upper else None
+    bounds = interval(value, lambda _: ANY_VALUE)
+    return bounds.lower if bounds.lower == bounds.upper else None
 
 
 def _number(value: exp.Expr) -> Decimal | None:
@@ -117,7 +117,7 @@ def _alternatives(condition: exp.Expr, is_column: Callable[[exp.Expr], bool]) ->
             above, below = exp.GTE(this=value, expression=low), exp.LTE(this=value.copy(), expression=high)
             return _alternatives(exp.And(this=above, expression=below), is_column)
         case exp.In() if is_column(condition.this) and condition.expressions:
-            numbers = [number for each in condition.expressions if (number := _constant(each)) is not None]
+            numbers = [number for member in condition.expressions if (number := _constant(member)) is not None]
             if len(numbers) == len(condition.expressions):
                 return [ValueInterval(number, number) for number in numbers], True
     return _compared(condition, is_column), _is_about(condition, is_column)

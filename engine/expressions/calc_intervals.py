@@ -16,7 +16,7 @@ def interval_of(text: str, schema: Schema, intervals: Intervals) -> ColumnInterv
     column = expression.plain_column(schema)
     if column is not None:
         return intervals.get(column.name, UNKNOWN)
-    before = {name: each.before for name, each in intervals.items()}
+    before = {name: interval.before for name, interval in intervals.items()}
     return ColumnInterval.computed(expression.interval(schema, before))
 
 

@@ -132,7 +132,7 @@ class Calls:
                 key, value = (type_ for _, type_ in types[0].element.fields)
                 return Map(key, value)
             case "arrays_zip" if types:
-                elements = [each.element for each in types if isinstance(each, Array)]
+                elements = [type_.element for type_ in types if isinstance(type_, Array)]
                 require(len(elements) == len(types))
                 names_ = (part.name if isinstance(part, exp.Column) else str(at) for at, part in enumerate(given))
                 return Array(Row(tuple(zip(names_, elements, strict=True))))
@@ -148,8 +148,8 @@ class Calls:
             case "concat":
                 return concatenated(types)
             case "concat_ws" if types:
-                each = [type_.element if isinstance(type_, Array) else type_ for type_ in types[1:]]
-                require(types[0] == STRING and all(accepts(STRING, type_) for type_ in each))
+                piece_types = [type_.element if isinstance(type_, Array) else type_ for type_ in types[1:]]
+                require(types[0] == STRING and all(accepts(STRING, type_) for type_ in piece_types))
                 return STRING
             case "nullif" if len(types) == 2:
                 require(are_alike(*types))
@@ -208,8 +208,8 @@ class Calls:
         values = self.type(given[0], variables)
         if not isinstance(values, Map):
             raise Unknown
-        made = self._lambda(given[1], variables, values.key, values.value)
-        return Map(made, values.value) if name == "transform_keys" else Map(values.key, made)
+        remapped = self._lambda(given[1], variables, values.key, values.value)
+        return Map(remapped, values.value) if name == "transform_keys" else Map(values.key, remapped)
 
     def _zipped(self, given: Sequence[exp.Expr], variables: Variables) -> Type:
         match self.type(given[0], variables), self.type(given[1], variables):

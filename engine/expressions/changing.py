@@ -36,7 +36,7 @@ def may_cease(condition: exp.Expr, movement: Movement) -> bool:
     if not isinstance(condition, exp.Predicate):
         return movement(condition) is not None
     operands = (condition.this, condition.args.get("expression"))
-    moving = [move for each in operands if each is not None and (move := movement(_bare(each))) is not None]
+    moving = [move for operand in operands if operand is not None and (move := movement(_bare(operand))) is not None]
     if isinstance(condition, _UPWARDS):
         return bool(moving) and moving[0] != UP
     if isinstance(condition, _DOWNWARDS):

@@ -125,7 +125,7 @@ def is_ordered(type_: Type) -> bool:
         case Array():
             return is_ordered(type_.element)
         case Row():
-            return all(is_ordered(each) for _, each in type_.fields)
+            return all(is_ordered(field_type) for _, field_type in type_.fields)
         case Decimal() | Timestamp() | Time():
             return True
         case _:
@@ -159,7 +159,7 @@ def _adjusted(precision: int, scale: int) -> Decimal:
 
 def arithmetic(sign: str, one: Type, other: Type) -> Type | None:
     """The type of a + b and the like. sign: + - * / %."""
-    times = {each for each in (one, other) if each.is_time}
+    times = {side for side in (one, other) if side.is_time}
     if sign == "-" and times and {one, other} <= {*times, STRING, VOID}:
         return Plain("interval day") if times == {DATE} else _SECONDS
     if sign in "+-" and VOID in (one, other) and times:
@@ -228,7 +228,7 @@ def is_interval(type_: Type) -> bool:
 
 def _interval_of_both(one: Type, other: Type) -> Type | None:
     """The interval with the fields of both; None for one of months and one of days."""
-    named = [word for each in (one, other) for word in str(each).split()[1:] if word != "to"]
+    named = [word for side in (one, other) for word in str(side).split()[1:] if word != "to"]
     fields = next((fields for fields in _FIELDS if {*named} <= {*fields}), ())
     if not fields or Plain("interval") in (one, other) or not (is_interval(one) and is_interval(other)):
         return None
@@ -239,7 +239,7 @@ def _interval_of_both(one: Type, other: Type) -> Type | None:
 def whole_quotient(one: Type, other: Type) -> Type | None:
     """The type of a DIV b."""
     beside = {one, other} - {STRING, VOID}
-    is_whole = all(each in INTEGERS or (isinstance(each, Decimal) and STRING not in (one, other)) for each in beside)
+    is_whole = all(side in INTEGERS or (isinstance(side, Decimal) and STRING not in (one, other)) for side in beside)
     return BIGINT if is_whole and (beside or STRING not in (one, other)) else None
 
 

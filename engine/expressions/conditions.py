@@ -184,8 +184,8 @@ class _Compiler:
         if a.kind in _NUMBERS and b.kind in _NUMBERS:
             kind = max(a.kind, b.kind, key=_NUMBERS.index)
             return _as(kind, a), _as(kind, b), kind
-        one, other = left.sql(dialect="spark"), right.sql(dialect="spark")
-        message = f"{one} is of type {a.kind} and {other} of type {b.kind}; cast one of them"
+        left_sql, other = left.sql(dialect="spark"), right.sql(dialect="spark")
+        message = f"{left_sql} is of type {a.kind} and {other} of type {b.kind}; cast one of them"
         raise _Unsupported(message)
 
     def _compare(self, compare: Callable[[Any, Any], Any], left: exp.Expr, right: exp.Expr) -> _Part:

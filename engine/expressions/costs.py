@@ -100,7 +100,7 @@ class _Writer:
         deepest = 0
         for at, end in self._calls(low, high, all_calls=True):
             name = self._name(at)
-            inside = [self.depth(*each, loops_only=loops_only) for each in self._arguments(at, end)]
+            inside = [self.depth(*span, loops_only=loops_only) for span in self._arguments(at, end)]
             if not loops_only:
                 deepest = max(deepest, (name in _MAKERS or name in _LOOPS) + max(inside, default=0))
             elif name == "array_repeat" or (name in _LOOPS and self._has_body(at, end)):
@@ -112,7 +112,7 @@ class _Writer:
 
     def _call(self, at: int, end: int) -> str:
         name, ranges = self._name(at), self._arguments(at, end)
-        given = [self.written(*each) for each in ranges]
+        given = [self.written(*span) for span in ranges]
         head = self._sql[self._tokens[at].start : self._tokens[at + 1].end + 1]
         match name, given:
             case "repeat", [text, times]:
@@ -128,7 +128,7 @@ class _Writer:
                 given = [element, _guarded(times, f"{times} > {self.most}", self._list, "INT")]
             case "sequence", [first, last, *step]:
                 by = f" / greatest(abs({_whole(step[0])}), 1)" if step else ""
-                if not all(self._is_small(each, min(_FEW, self.most)) for each in ranges):
+                if not all(self._is_small(span, min(_FEW, self.most)) for span in ranges):
                     # Numbers only: dates give NULL here, and the memory is their limit.
                     size = f"abs(try_subtract({_whole(last)}, {_whole(first)})){by}"
                     return _guarded(f"{head}{', '.join(given)})", f"{size} >= {self.most}", self._list)
@@ -136,7 +136,7 @@ class _Writer:
                 lists = 2 if name in _TWO_LISTS else 1
                 if self.is_nested:
                     given[:lists] = [
-                        _guarded(each, f"size({each}) > {self.most}", self._list) for each in given[:lists]
+                        _guarded(argument, f"size({argument}) > {self.most}", self._list) for argument in given[:lists]
                     ]
                 if name in ("aggregate", "reduce") and len(given) > 2:
                     given[2] = self._accumulated(ranges[2], given[2])
@@ -168,7 +168,7 @@ class _Writer:
         return self._tokens[high - 1].token_type is TokenType.NUMBER and text.isdigit() and int(text[:12]) <= most
 
     def _has_body(self, at: int, end: int) -> bool:
-        return any(self._tokens[each].text == "->" for each in range(at, end))
+        return any(self._tokens[index].text == "->" for index in range(at, end))
 
     def _name(self, at: int) -> str:
         return _text(self._tokens[at])

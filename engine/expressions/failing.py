@@ -47,7 +47,7 @@ def failure_of(expression: str) -> str | None:
         found = list(_failures(tree_of(expression), ()))
     except UNREADABLE:
         return None
-    return " OR ".join(f"coalesce({each}, FALSE)" for each in found) or None
+    return " OR ".join(f"coalesce({failure}, FALSE)" for failure in found) or None
 
 
 def _failures(node: exp.Expr, where: tuple[str, ...]) -> Iterator[str]:
@@ -88,8 +88,8 @@ def _failures(node: exp.Expr, where: tuple[str, ...]) -> Iterator[str]:
         yield from _failures(part, where)
     if (tried := _try_form(node)) is not None:
         operands = [part for part in parts if not isinstance(part, exp.DataType | exp.Literal | exp.Interval)]
-        known = [f"({_tried(part)}) IS NOT NULL" for part in operands]
-        yield "(" + " AND ".join((*where, *known, f"{tried} IS NULL")) + ")"
+        not_null = [f"({_tried(part)}) IS NOT NULL" for part in operands]
+        yield "(" + " AND ".join((*where, *not_null, f"{tried} IS NULL")) + ")"
 
 
 def _try_form(node: exp.Expr) -> str | None:

@@ -23,9 +23,9 @@ class FlinkSql(str):
 
     def __new__(cls, flink: str, spark: str | None = None, digits: int | None = None) -> Self:
         """A typed expression, bound if there is Spark SQL for it."""
-        made = super().__new__(cls, flink if spark is None else spark)
-        made.flink, made.digits = str(flink), digits
-        return made
+        expression = super().__new__(cls, flink if spark is None else spark)
+        expression.flink, expression.digits = str(flink), digits
+        return expression
 
     def bound(self, spark: str) -> Self:
         """The same with other Spark SQL."""

@@ -50,22 +50,22 @@ def too_large(sql: str) -> str | None:
         return None
     try:
         tree = tree_of(sql)
-        found = _Sizes()
-        size = found.of(tree)
+        sizes = _Sizes()
+        size = sizes.of(tree)
     except UNREADABLE:
         # Spark refuses it, or reads it in another way.
         return None
-    conditions = list(found.odd)
+    conditions = list(sizes.odd)
     if size[0] > MOST_MADE_BYTES or ALWAYS in conditions:
         return ALWAYS
     if len(size) > 2 or (len(size) == 2 and size[1] > _FACTOR):
-        variables = {name.name for each in tree.find_all(exp.Lambda) for name in each.expressions}
+        variables = {name.name for lambda_ in tree.find_all(exp.Lambda) for name in lambda_.expressions}
         columns = {column.sql(SPARK) for column in tree.find_all(exp.Column) if column.parts[0].name not in variables}
-        given = " + ".join(f"coalesce(octet_length(CAST({each} AS STRING)), 0)" for each in sorted(columns)) or "0"
-        made = ""
+        given = " + ".join(f"coalesce(octet_length(CAST({column} AS STRING)), 0)" for column in sorted(columns)) or "0"
+        size_sql = ""
         for factor in reversed(size):
-            made = f"{factor:.6e}" + (f" + ({given}) * ({made})" if made else "")
-        conditions.append(f"{made} > {MOST_MADE_BYTES}")
+            size_sql = f"{factor:.6e}" + (f" + ({given}) * ({size_sql})" if size_sql else "")
+        conditions.append(f"{size_sql} > {MOST_MADE_BYTES}")
     return " OR ".join(conditions) or None
 
 
@@ -79,9 +79,9 @@ class _Sizes:
 
     def of(self, node: exp.Expr) -> Polynomial:
         """What a part makes, and what it is made of: never less than any of its own parts."""
-        if (known := self._known.get(id(node))) is None:
-            known = self._known[id(node)] = self._of(node)
-        return known
+        if (size := self._known.get(id(node))) is None:
+            size = self._known[id(node)] = self._of(node)
+        return size
 
     def _of(self, node: exp.Expr) -> Polynomial:
         if isinstance(node, exp.Column):
@@ -150,9 +150,9 @@ def _parts(node: exp.Expr) -> list[exp.Expr]:
 
 def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
     for value in node.args.values():
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, exp.Expr) and not isinstance(each, exp.DataType | exp.Identifier):
-                yield each
+        for operand in value if isinstance(value, list) else [value]:
+            if isinstance(operand, exp.Expr) and not isinstance(operand, exp.DataType | exp.Identifier):
+                yield operand
 
 
 def _is_number(node: exp.Expr) -> bool:
@@ -170,16 +170,16 @@ def _is_small(text: exp.Expr, times: exp.Expr) -> bool:
 
 
 def _added(parts: list[Polynomial]) -> Polynomial:
-    return tuple(sum(each) for each in zip_longest(*parts, fillvalue=0.0)) or (0.0,)
+    return tuple(sum(coefficients) for coefficients in zip_longest(*parts, fillvalue=0.0)) or (0.0,)
 
 
 def _most(parts: list[Polynomial]) -> Polynomial:
-    return tuple(max(each) for each in zip_longest(*parts, fillvalue=0.0)) or (0.0,)
+    return tuple(max(coefficients) for coefficients in zip_longest(*parts, fillvalue=0.0)) or (0.0,)
 
 
 def _times(one: Polynomial, other: Polynomial) -> Polynomial:
-    made = [0.0] * (len(one) + len(other) - 1)
+    product = [0.0] * (len(one) + len(other) - 1)
     for at, left in enumerate(one):
         for to, right in enumerate(other):
-            made[at + to] = min(made[at + to] + left * right, 1e300)
-    return tuple(made)
+            product[at + to] = min(product[at + to] + left * right, 1e300)
+    return tuple(product)

@@ -166,7 +166,7 @@ class Inference(Calls):
                 texts = node.expression.unnest()
                 among = texts.this if isinstance(texts, exp.Any | exp.All) else texts
                 several = among.expressions if isinstance(among, exp.Tuple) else [among]
-                require(all(accepts(STRING, of(each)) for each in several))
+                require(all(accepts(STRING, of(pattern)) for pattern in several))
                 return BOOLEAN
             case exp.BitwiseLeftShift() | exp.BitwiseRightShift():
                 return known(result_of("shiftleft", [of(node.this), of(node.expression)]))
@@ -185,7 +185,7 @@ class Inference(Calls):
             case exp.StrPosition():
                 require(
                     node.args.get("position") is None
-                    and all(accepts(STRING, of(each)) for each in (node.this, "substr"))
+                    and all(accepts(STRING, of(part)) for part in (node.this, "substr"))
                 )
                 return INT
             case exp.Trim():

@@ -24,10 +24,10 @@ def like(pattern: str) -> Callable[[str], bool]:
     last, last_size = middle.pop(), len(parts[-1])
 
     def matches(text: str) -> bool:
-        found = first.match(text)
+        matched = first.match(text)
         for part in middle:
-            found = found and part.search(text, found.end())
+            matched = matched and part.search(text, matched.end())
         begin = len(text) - last_size
-        return found is not None and begin >= found.end() and last.fullmatch(text, begin) is not None
+        return matched is not None and begin >= matched.end() and last.fullmatch(text, begin) is not None
 
     return matches

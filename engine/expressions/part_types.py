@@ -199,9 +199,9 @@ def field_of(type_: Type, name: str) -> Type:
     if isinstance(type_, Map):
         require(type_.key == STRING)
         return type_.value
-    found = [each for field, each in type_.fields if field.lower() == name.lower()] if isinstance(type_, Row) else []
-    require(len(found) == 1)
-    return found[0]
+    parts = [part for field, part in type_.fields if field.lower() == name.lower()] if isinstance(type_, Row) else []
+    require(len(parts) == 1)
+    return parts[0]
 
 
 def element_of(type_: Type, at: Type) -> Type:

@@ -112,11 +112,11 @@ def common(parts: Sequence[CompiledPart]) -> Type:
     types = {part.type for part in parts} - {VOID}
     if types and types <= set(INTEGERS):
         return max(types, key=INTEGERS.index)
-    if types and all(isinstance(each, Timestamp) for each in types):
-        moments = [each for each in types if isinstance(each, Timestamp)]
-        if len({each.is_zoned for each in moments}) == 1:
+    if types and all(isinstance(type_, Timestamp) for type_ in types):
+        moments = [type_ for type_ in types if isinstance(type_, Timestamp)]
+        if len({timestamp.is_zoned for timestamp in moments}) == 1:
             return max(moments, key=lambda each: each.precision)
-    if len(types) > 1 or any(each.is_nested for each in types):
+    if len(types) > 1 or any(type_.is_nested for type_ in types):
         raise OnlySpark
     return next(iter(types), VOID)
 

@@ -79,7 +79,7 @@ class Signature:
 
     def __str__(self) -> str:
         """What it takes, in words."""
-        words = [_IN_WORDS.get(str(each), each.flink) for each in self.parameters]
+        words = [_IN_WORDS.get(str(parameter), parameter.flink) for parameter in self.parameters]
         optional = [f"[{word}]" if at >= self.least else word for at, word in enumerate(words)]
         return ", ".join(optional) + (", ..." if self.repeats else "")
 
@@ -89,13 +89,13 @@ class Signature:
             return None
         places = range(len(arguments))
         parameters = [self.parameters[min(at, len(self.parameters) - 1)] for at in places]
-        known: dict[str, Type] = {}
+        letter_types: dict[str, Type] = {}
         for parameter, argument in zip(parameters, arguments, strict=True):
-            if not _fits(parameter, argument, known):
+            if not _fits(parameter, argument, letter_types):
                 return None
-        if ordered and not all(map(is_ordered, known.values())):
+        if ordered and not all(map(is_ordered, letter_types.values())):
             return None
-        return _filled(self.result, known)
+        return _filled(self.result, letter_types)
 
 
 def result_of(name: str, arguments: Sequence[Type]) -> Type | None:
@@ -168,6 +168,6 @@ def _filled(result: Type, known: dict[str, Type]) -> Type:
         case Map():
             return Map(_filled(result.key, known), _filled(result.value, known))
         case Row():
-            return Row(tuple((name, _filled(each, known)) for name, each in result.fields))
+            return Row(tuple((name, _filled(field_type, known)) for name, field_type in result.fields))
         case _:
             return result

@@ -173,13 +173,13 @@ class _Spelling:
     @cached_property
     def _closings(self) -> dict[int, int]:
         """The indexes of all brackets that close one, by its index: found once, as each may stand in many others."""
-        found, opened = dict[int, int](), list[int]()
+        closings, opened = dict[int, int](), list[int]()
         for at in range(len(self.tokens)):
             if self._word(at) in _OPENING:
                 opened.append(at)
             elif self._word(at) in _OPENING.values() and opened:
-                found[opened.pop()] = at
-        return found
+                closings[opened.pop()] = at
+        return closings
 
     def _between(self, start: int, end: int) -> str:
         return self.text[self.tokens[start].start : self.tokens[end - 1].end + 1]

@@ -34,13 +34,13 @@ class ArrowFunction:
     def __call__(self, records: Any) -> Any:
         """The values as an array, one per record of a RecordBatch or Table. Raises OverflowError where Spark stops."""
         try:
-            made = self.value(records)
+            values = self.value(records)
         except pa.ArrowInvalid as error:
             message = f"{self.sql}: a value does not fit into its type, {error}"
             raise OverflowError(message) from error
-        if not isinstance(made, pa.Scalar):
-            return made
-        return pa.repeat(made, records.num_rows) if made.is_valid else pa.nulls(records.num_rows, made.type)
+        if not isinstance(values, pa.Scalar):
+            return values
+        return pa.repeat(values, records.num_rows) if values.is_valid else pa.nulls(records.num_rows, values.type)
 
 
 @dataclass(frozen=True)

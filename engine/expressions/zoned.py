@@ -56,8 +56,8 @@ def in_zone(text: str, schema: Schema, zone: Zone) -> str:
     except (*UNREADABLE, Untyped, UnresolvedColumn):
         return text
     zoned = _Zoned(zone, noted.types)
-    made = zoned.of(tree)
-    return made.sql(dialect=SPARK) if zoned.is_changed else text
+    rewritten = zoned.of(tree)
+    return rewritten.sql(dialect=SPARK) if zoned.is_changed else text
 
 
 def is_typed(text: str, schema: Schema) -> bool:
@@ -79,9 +79,9 @@ class _Noted(Inference):
         self.types: dict[int, Type] = {}
 
     def type(self, node: exp.Expr, variables: Variables) -> Type:
-        found = super().type(node, variables)
-        self.types[id(node)] = found
-        return found
+        type_ = super().type(node, variables)
+        self.types[id(node)] = type_
+        return type_
 
 
 class _Zoned:
@@ -121,24 +121,24 @@ class _Zoned:
 
     def _with(self, node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
         """The node with other parts."""
-        made = node.copy()
+        changed = node.copy()
         for name, value in node.args.items():
             if isinstance(value, exp.Expression):
-                made.set(name, change(value))
+                changed.set(name, change(value))
             elif isinstance(value, list):
-                made.set(name, [change(each) if isinstance(each, exp.Expression) else each for each in value])
-        return made
+                changed.set(name, [change(part) if isinstance(part, exp.Expression) else part for part in value])
+        return changed
 
     def _alike(self, node: exp.Expr) -> Callable[[exp.Expr], exp.Expr]:
         """Makes instants of the moments that are compared with one, or are results beside one."""
-        tests = [each for each in node.args.get("ifs") or ([node] if isinstance(node, exp.If) else [])]
+        tests = [branch for branch in node.args.get("ifs") or ([node] if isinstance(node, exp.If) else [])]
         subject = node.this if isinstance(node, exp.Case) else None
-        results = [each.args["true"] for each in tests] + [node.args.get("default"), node.args.get("false")]
-        sides = [each for each in results if each is not None]
+        results = [branch.args["true"] for branch in tests] + [node.args.get("default"), node.args.get("false")]
+        sides = [outcome for outcome in results if outcome is not None]
         if not tests:
-            sides = [each for each in node.iter_expressions() if self._type(each) is not None]
+            sides = [part for part in node.iter_expressions() if self._type(part) is not None]
         becomes = any(map(self._is_instant, sides))
-        mine = {id(each) for each in sides}
+        mine = {id(side) for side in sides}
 
         def change(part: exp.Expr) -> exp.Expr:
             if isinstance(part, exp.If) and part is not node and isinstance(node, exp.Case):
@@ -156,8 +156,8 @@ class _Zoned:
             by = exp.Sub(this=_cast(cut, _LOCAL), expression=local.copy())
             return exp.Paren(this=exp.Add(this=moment, expression=exp.Paren(this=by)))
         if name in _OF_LOCAL:
-            made = self._with(node, self._local)
-            return self._as_instant(_cast(made, _LOCAL)) if self._is_instant(node) else made
+            call = self._with(node, self._local)
+            return self._as_instant(_cast(call, _LOCAL)) if self._is_instant(node) else call
         if name == "unix_seconds" and given:
             if self._is_read(given[0]):
                 return exp.Anonymous(this=name, expressions=[self._read(given[0])])
@@ -167,7 +167,7 @@ class _Zoned:
             return self._with(node, self._instant)
         if name == "from_unixtime" and given:
             seconds = self._with(exp.Anonymous(this="timestamp_seconds", expressions=given[:1]), self.of)
-            pattern = [self.of(each) for each in given[1:]] or [exp.Literal.string(_PATTERN)]
+            pattern = [self.of(argument) for argument in given[1:]] or [exp.Literal.string(_PATTERN)]
             return exp.Anonymous(this="date_format", expressions=[self._as_local(seconds), *pattern])
         if name in _PARSED and self._is_instant(node) and not _has_zone(given):
             return self._as_instant(_cast(self._with(node, self.of), _LOCAL))
@@ -192,9 +192,9 @@ class _Zoned:
             return self._as_instant(as_local)
         is_local = isinstance(target, Time) or (isinstance(target, Timestamp) and not target.is_zoned)
         if given.is_instant and (target in (STRING, DATE) or is_local):
-            made = node.copy()
-            made.set("this", self._local(node.this))
-            return made
+            local_cast = node.copy()
+            local_cast.set("this", self._local(node.this))
+            return local_cast
         return self._with(node, self.of)
 
     def _cast_within(self, node: exp.Cast, given: Type, target: Type) -> exp.Expr:
@@ -203,7 +203,7 @@ class _Zoned:
         is_same = type(given) is type(target) and isinstance(target, Array | Map)
         if not is_same or not (given.has_instants or target.has_instants):
             return self._with(node, self.of)
-        made = self.of(node.this)
+        mapped = self.of(node.this)
         calls = ("transform",) if isinstance(target, Array) else ("transform_keys", "transform_values")
         names_ = [f"{_EACH}{self._depth}{place}" for place in range(len(pairs))]
         self._depth += 1
@@ -211,10 +211,10 @@ class _Zoned:
             value = exp.to_identifier(names_[place])
             inner = type(node)(this=value, to=node.to.expressions[place].copy())
             self._types |= {id(value): part, id(inner): wanted}
-            body = exp.Lambda(this=self._cast(inner), expressions=[exp.to_identifier(each) for each in names_])
-            made = exp.Anonymous(this=call, expressions=[made, body])
+            body = exp.Lambda(this=self._cast(inner), expressions=[exp.to_identifier(name) for name in names_])
+            mapped = exp.Anonymous(this=call, expressions=[mapped, body])
         self._depth -= 1
-        return made
+        return mapped
 
     def _is_read(self, node: exp.Expr) -> bool:
         """Whether an instant is a text that was read, as in UNIX_TIMESTAMP."""
@@ -224,9 +224,9 @@ class _Zoned:
         return self._is_instant(node) and (is_call or (inner is not bare and self._type(inner) == STRING))
 
     def _read(self, node: exp.Expr) -> exp.Expr:
-        made = self.of(node)
-        known = self._locals.get(id(made))
-        return made if known is None else self._later(known[1])
+        rewritten = self.of(node)
+        entry = self._locals.get(id(rewritten))
+        return rewritten if entry is None else self._later(entry[1])
 
     def _later(self, local: exp.Expr) -> exp.Expr:
         """A local time as an instant, the later one of two: as SimpleDateFormat reads it."""
@@ -250,16 +250,16 @@ class _Zoned:
 
     def _as_local(self, instant: exp.Expr) -> exp.Expr:
         self.is_changed = True
-        known = self._locals.get(id(instant))
-        if known is not None:
-            return known[1]
+        entry = self._locals.get(id(instant))
+        if entry is not None:
+            return entry[1]
         return self._converted("UTC", self._zone.name, _cast(instant, _LOCAL))
 
     def _as_instant(self, local: exp.Expr) -> exp.Expr:
         self.is_changed = True
-        made = _cast(self._converted(self._zone.name, "UTC", local), _INSTANT)
-        self._locals[id(made)] = made, local
-        return made
+        instant = _cast(self._converted(self._zone.name, "UTC", local), _INSTANT)
+        self._locals[id(instant)] = instant, local
+        return instant
 
     def _converted(self, given: str, wanted: str, value: exp.Expr) -> exp.Expr:
         zones = [exp.Literal.string(given), exp.Literal.string(wanted)]
@@ -277,7 +277,7 @@ def may_depend(text: str) -> bool:
     except UNREADABLE:
         return False
     calls = () if tree is None else tree.find_all(exp.Anonymous, exp.Cast, exp.Extract)
-    return any(not isinstance(each, exp.Anonymous) or str(each.this).lower() in _OF_LOCAL for each in calls)
+    return any(not isinstance(call, exp.Anonymous) or str(call.this).lower() in _OF_LOCAL for call in calls)
 
 
 def _has_zone(given: list[exp.Expr]) -> bool:

@@ -108,26 +108,26 @@ class Asking:
             answer = ask(asked)
         except NotAskable as error:
             return Asked(sink, node.schema.names, reason=error.sentence)
-        found = self._compared(sink, ours, answer)
-        if found.outcome is Outcome.DIFFERENT and asked.job["rows_per_second"]:
+        comparison = self._compared(sink, ours, answer)
+        if comparison.outcome is Outcome.DIFFERENT and asked.job["rows_per_second"]:
             answer = ask(asked.slowly(SLOWLY))
-            found = self._compared(sink, ours, answer)
-        if found.outcome is Outcome.REFUSED:
-            return Asked(sink, node.schema.names, found, tuple(ours), reason=_cause(answer["error"]))
+            comparison = self._compared(sink, ours, answer)
+        if comparison.outcome is Outcome.REFUSED:
+            return Asked(sink, node.schema.names, comparison, tuple(ours), reason=_cause(answer["error"]))
         theirs = [tuple(record) for record in answer["changelog"]]
-        differs = found.outcome in (Outcome.DIFFERENT, Outcome.SAME_TABLE)
+        differs = comparison.outcome in (Outcome.DIFFERENT, Outcome.SAME_TABLE)
         event = None
-        if found.at is not None and seqs:
-            event = seqs[min(found.at, len(seqs) - 1)]
+        if comparison.at is not None and seqs:
+            event = seqs[min(comparison.at, len(seqs) - 1)]
         mine = to_text(explanation(self.plan))
         return Asked(
             sink,
             node.schema.names,
-            found,
+            comparison,
             tuple(ours),
             tuple(theirs),
             event,
-            known(self.plan, {each.id for each in self.plan.nodes}, ours, theirs) if differs else "",
+            known(self.plan, {node_plan.id for node_plan in self.plan.nodes}, ours, theirs) if differs else "",
             plans=(mine, answer.get("plan", "")),
             by=answer.get("flink", ""),
             moments=frozenset(column.name for column in node.schema if isinstance(column.type, Timestamp)),

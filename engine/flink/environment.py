@@ -46,13 +46,13 @@ def python_in(home: Path) -> str | None:
 
 def require_python(home: Path) -> str:
     """The same. Raises EngineUnavailable with how to get one."""
-    if (found := python_in(home)) is None:
+    if (interpreter := python_in(home)) is None:
         message = (
             f"Flink {VERSION} is not installed. Install it on the page Engines, or by python -m engine flink install "
             f"({SIZE}); or name an interpreter that has apache-flink in {ENVIRONMENT}, or a SQL Gateway."
         )
         raise EngineUnavailable(message)
-    return found
+    return interpreter
 
 
 def install(home: Path, told: Told = lambda line: None, cancel: Event | None = None) -> str:
@@ -63,21 +63,21 @@ def install(home: Path, told: Told = lambda line: None, cancel: Event | None = N
     if (home / _DONE).exists():
         return str(_python(home))
     stop = cancel or Event()
-    made = home.with_name(f"{home.name}.{uuid4().hex[:8]}")
+    staging = home.with_name(f"{home.name}.{uuid4().hex[:8]}")
     try:
-        made.parent.mkdir(parents=True, exist_ok=True)
-        _run([sys.executable, "-m", "venv", str(made)], told, stop)
-        pip = [str(_python(made)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+        staging.parent.mkdir(parents=True, exist_ok=True)
+        _run([sys.executable, "-m", "venv", str(staging)], told, stop)
+        pip = [str(_python(staging)), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
         _run([*pip, "setuptools<81", "wheel"], told, stop)
         _run([*pip, f"apache-flink=={VERSION}"], told, stop)
-        (made / _DONE).write_text(f"{VERSION}\n", encoding="utf-8")
+        (staging / _DONE).write_text(f"{VERSION}\n", encoding="utf-8")
         shutil.rmtree(home, ignore_errors=True)
-        made.rename(home)
+        staging.rename(home)
     except OSError as error:
         message = f"Flink cannot be installed in {home}: {error.strerror}."
         raise EngineUnavailable(message) from error
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
     return str(_python(home))
 
 

@@ -145,10 +145,10 @@ class _Connection:
     def version(self) -> str:
         """The version of its Flink."""
         try:
-            found = self._call("GET", "/info")
+            info = self._call("GET", "/info")
         except _Refused as error:
             self._fail("is no SQL Gateway of Flink: it does not tell its version", error)
-        name, version = str(found.get("productName", "")), str(found.get("version", ""))
+        name, version = str(info.get("productName", "")), str(info.get("version", ""))
         numbers = tuple(int(part) for part in version.split("-")[0].split(".")[:2] if part.isdigit())
         if "Flink" not in name or not numbers:
             self._fail("is no SQL Gateway of Flink: it does not tell its version")
@@ -180,8 +180,8 @@ class _Connection:
         while True:
             place = f"{at}/operations/{quote(handle, safe='')}/result/{token}?rowFormat=JSON"
             page = self._call("GET", place)
-            found = page.get("results") or {}
-            columns, rows = found.get("columns") or [], found.get("data") or []
+            result_set = page.get("results") or {}
+            columns, rows = result_set.get("columns") or [], result_set.get("data") or []
             if columns or rows:
                 yield columns, rows
             if page.get("resultType") == "EOS":
@@ -226,15 +226,15 @@ class _Connection:
         if len(read) > _LARGEST:
             self._fail(f"answers more than {_LARGEST >> 20} MB at once")
         try:
-            found = json.loads(read, parse_float=str)
+            answer = json.loads(read, parse_float=str)
         except ValueError as error:
             self._fail(f"is no SQL Gateway of Flink: it answers {status} and no JSON", error)
-        if not isinstance(found, dict):
+        if not isinstance(answer, dict):
             self._fail("is no SQL Gateway of Flink: it answers something else")
         if status >= http.HTTPStatus.BAD_REQUEST:
-            said = "\n".join(map(str, found.get("errors", [f"status {status}"])))
+            said = "\n".join(map(str, answer.get("errors", [f"status {status}"])))
             raise _Refused(said.replace(self._gateway.token, "…") if self._gateway.token else said)
-        return found
+        return answer
 
     def _fail(self, what: str, cause: Exception | None = None) -> NoReturn:
         message = f"the SQL Gateway {shortened(self._gateway.address)} {what}."

@@ -36,12 +36,12 @@ def _value(value: Any, type_: dict[str, Any]) -> Any:
         case "BINARY" | "VARBINARY":
             return base64.b64decode(value).hex()
         case "ARRAY" | "MULTISET":
-            return [_value(each, type_["elementType"]) for each in value]
+            return [_value(element, type_["elementType"]) for element in value]
         case "ROW":
             fields = type_["fields"]
-            return [_value(value[each["name"]], each["fieldType"]) for each in fields]
+            return [_value(value[field["name"]], field["fieldType"]) for field in fields]
         case "MAP":
-            pairs = [[_value(key, type_["keyType"]), _value(each, type_["valueType"])] for key, each in value.items()]
+            pairs = [[_value(key, type_["keyType"]), _value(inner, type_["valueType"])] for key, inner in value.items()]
             return sorted(pairs, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))
         case _:
             return value

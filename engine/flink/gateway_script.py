@@ -94,7 +94,7 @@ def _records(question: Question) -> str:
             *values, mark_ms = values
         if mark_ms is not None:
             latest[name] = mark_ms
-        records.append(_VALUE.join((symbol or "", name, *(_NULL if each is None else str(each) for each in values))))
+        records.append(_VALUE.join((symbol or "", name, *(_NULL if value is None else str(value) for value in values))))
         times.append(str(time_ms or 0))
         marks.append(str(min(latest.values())) if len(latest) == len(timed) and latest else _NULL)
     per_second = job["rows_per_second"]

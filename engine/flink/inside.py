@@ -65,7 +65,7 @@ def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
         return [_printed(job["statements"], job.get("settings", _SETTINGS)) for job in jobs]
     environment = _environment(_SETTINGS)
     planned = [_planned(environment, job) for job in jobs]
-    going = [each.results for each in planned if not isinstance(each, str)]
+    going = [outcome.results for outcome in planned if not isinstance(outcome, str)]
     try:
         if going:
             environment._j_stream_execution_environment.executeAsync()
@@ -75,10 +75,10 @@ def answers(jobs: list[dict[str, Any]]) -> list[Answer]:
             return [{"error": str(error)}]
         return [answers([job])[0] for job in jobs]
     return [
-        {"error": each}
-        if isinstance(each, str)
-        else {"changelog": next(changelogs), "columns": each.columns, "plan": each.plan}
-        for each in planned
+        {"error": outcome}
+        if isinstance(outcome, str)
+        else {"changelog": next(changelogs), "columns": outcome.columns, "plan": outcome.plan}
+        for outcome in planned
     ]
 
 
@@ -174,14 +174,14 @@ def _with_one_time(tables: StreamTableEnvironment, query: Any) -> Any:
 
 def _records(results: Any) -> list[list[Any]]:
     """The changelog of a job, in Flink's order."""
-    found = []
+    changelog = []
     try:
         while results.hasNext():
             row = results.next()
-            found.append([row.getKind().shortString(), *(_plain(row.getField(at)) for at in range(row.getArity()))])
+            changelog.append([row.getKind().shortString(), *(_plain(row.getField(at)) for at in range(row.getArity()))])
     finally:
         results.close()
-    return found
+    return changelog
 
 
 def _create_tables(
@@ -209,7 +209,7 @@ def _stream(environment: StreamExecutionEnvironment, job: dict[str, Any], wide: 
     for _ in range(math.ceil(_STARTING_SECONDS * (per_second or 0))):
         rows.add(jvm.org.apache.flink.types.Row(kinds["+I"], len(wide)))
     for table, kind, *values in job["arrivals"]:
-        columns = next(_given(one) for one in job["tables"] if one["name"] == table)
+        columns = next(_given(spec) for spec in job["tables"] if spec["name"] == table)
         if _has_marks(columns):
             values.append("false" if kind else "true")
         own = {f"{table}_{name}": value for (name, _), value in zip(columns, values, strict=True)}
@@ -266,11 +266,11 @@ def _create(tables: StreamTableEnvironment, table: dict[str, Any]) -> None:
         schema.watermark(time, f"`{time}` - INTERVAL '{table['delay_ms'] / 1000:.3f}' SECOND(3)")
     if key:
         schema.primary_key(*key)
-    found = tables.from_changelog_stream(tables.to_changelog_stream(rows), schema.build(), _mode(table["mode"]))
+    view = tables.from_changelog_stream(tables.to_changelog_stream(rows), schema.build(), _mode(table["mode"]))
     if not _has_marks(given):
-        tables.create_temporary_view(f"`{name}`", found)
+        tables.create_temporary_view(f"`{name}`", view)
         return
-    tables.create_temporary_view(f"`{name} and watermarks`", found)
+    tables.create_temporary_view(f"`{name} and watermarks`", view)
     own = ", ".join(f"`{column}`" for column, _ in [*table["columns"], *computed])
     own += f", `{table['processing_time']}`" * bool(table.get("processing_time"))
     rows = tables.sql_query(f"SELECT {own} FROM `{name} and watermarks` WHERE NOT `{_ONLY}`")
@@ -314,7 +314,7 @@ def _plain(value: Any) -> Any:
             pairs = [[_plain(entry.getKey()), _plain(entry.getValue())] for entry in java.entrySet()]
             return sorted(pairs, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))
         case Sequence():
-            return [_plain(each) for each in value]
+            return [_plain(element) for element in value]
     match value.getClass().getSimpleName():
         case "LocalDateTime":
             return value.toInstant(get_gateway().jvm.java.time.ZoneOffset.UTC).toEpochMilli()

@@ -57,14 +57,14 @@ KNOWN: Final = (
 def known(plan: Plan, above: set[str], ours: Records, theirs: Records) -> str:
     """The line of FLINK.md that tells a difference, or a likely one; empty if none is recognised."""
     nodes = [node for node in plan.nodes if node.id in above]
-    for each in KNOWN:
-        if each.is_it(nodes, ours, theirs):
-            return line_of(each.begins)
+    for difference in KNOWN:
+        if difference.is_it(nodes, ours, theirs):
+            return line_of(difference.begins)
     return ""
 
 
 def line_of(begins: str) -> str:
     """The line of FLINK.md that begins so; of a heading, the heading."""
     lines = FLINK_MD.read_text(encoding="utf-8").splitlines()
-    found = next((line for line in lines if line.startswith(begins)), begins)
-    return " / ".join(cell.strip() for cell in found.strip("|# ").split(" | "))
+    entry = next((line for line in lines if line.startswith(begins)), begins)
+    return " / ".join(cell.strip() for cell in entry.strip("|# ").split(" | "))

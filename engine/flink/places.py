@@ -106,8 +106,8 @@ def name(gateway: Named) -> None:
 
 def prefer(*, gateway: bool) -> None:
     """Ask the gateway, or the installed Flink. Raises EngineUnavailable."""
-    if (known := named()) is not None:
-        write_secretly(_file(), json.dumps(asdict(replace(known, is_asked=gateway))))
+    if (named_gateway := named()) is not None:
+        write_secretly(_file(), json.dumps(asdict(replace(named_gateway, is_asked=gateway))))
 
 
 def forget() -> None:
@@ -118,9 +118,9 @@ def forget() -> None:
 
 def place(home: Path, session: Session = SESSION) -> Place | None:
     """The Flink that is asked; None if there is none. home: of an installed one. Raises EngineUnavailable."""
-    known, python = named(), python_in(home)
-    if known is not None and (known.is_asked or python is None):
-        return ThroughGateway(Gateway(known.address, known.token))
+    named_gateway, python = named(), python_in(home)
+    if named_gateway is not None and (named_gateway.is_asked or python is None):
+        return ThroughGateway(Gateway(named_gateway.address, named_gateway.token))
     return None if python is None else Installed(python, session)
 
 

@@ -60,8 +60,8 @@ class FlinkProcess:
         if not line:
             message = "Flink has ended. It needs Java 11 or newer, and apache-flink in its interpreter."
             raise EngineUnavailable(message)
-        found: list[dict[str, Any]] = json.loads(line)
-        return found
+        answers: list[dict[str, Any]] = json.loads(line)
+        return answers
 
     def answers(self, jobs: Sequence[dict[str, Any]]) -> list[Records | str]:
         """The changelog of each job, or Flink's error if it rejects the job."""

@@ -133,14 +133,14 @@ def _apart(planned: Plan, sources: Sequence[NodePlan], above: set[str]) -> str:
 
 def _above(planned: Plan, sink: str) -> set[str]:
     """A node and all above it."""
-    found: set[str] = set()
+    above: set[str] = set()
     waiting = [sink]
     while waiting:
         node = waiting.pop()
-        if node not in found:
-            found.add(node)
+        if node not in above:
+            above.add(node)
             waiting += [input_.node for input_ in planned.node(node).inputs]
-    return found
+    return above
 
 
 def _reasons(planned: Plan, above: set[str]) -> Iterator[str]:
@@ -239,7 +239,7 @@ def _events(node: NodePlan, run: LocalRun, name: str, *, has_marks: bool) -> Ite
     marks = {mark.seq: mark.watermark_ms for mark in run.marks[node.id]}
     time = node.schema.event_time
     carries = has_marks and time is not None
-    columns = [records.column(name) for name in (SEQ, KIND)] + [records.column(each.name) for each in node.schema]
+    columns = [records.column(name) for name in (SEQ, KIND)] + [records.column(field.name) for field in node.schema]
     seqs = set()
     for seq, kind, *row in zip(*(column.to_pylist() for column in columns), strict=True):
         seqs.add(seq)
@@ -282,7 +282,7 @@ def _table(node: NodePlan, name: str, parts: Parts, *, has_marks: bool) -> dict[
     if time is not None and time.time is not TimeUnit.TIMESTAMP:
         timed = f"{time.name}_time"
         factor = " * 1000" if time.time is TimeUnit.EPOCH_S else ""
-        if timed not in [each for each, _ in computed]:
+        if timed not in [column_name for column_name, _ in computed]:
             computed.append([timed, f"TO_TIMESTAMP_LTZ({quote(time.name)}{factor}, 3)"])
     is_insert = node.mode.is_insert_only
     upserts = source.update_kind is UpdateKind.ONLY_UPDATE_AFTER

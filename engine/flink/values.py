@@ -53,5 +53,5 @@ def plain(value: Any) -> Any:
 
 
 def _pairs(pairs: Iterable[tuple[Any, Any]]) -> list[list[Any]]:
-    found = [[plain(key), plain(value)] for key, value in pairs]
-    return sorted(found, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))
+    plain_pairs = [[plain(key), plain(value)] for key, value in pairs]
+    return sorted(plain_pairs, key=lambda pair: (pair[0] is not None, str(type(pair[0])), pair[0]))

@@ -54,7 +54,7 @@ def text(value: str) -> str:
 
 def given(call: exp.Anonymous) -> list[exp.Expr]:
     """The arguments of a call, without clauses such as RETURNING."""
-    return [each for each in call.expressions if not isinstance(each, exp.Kwarg)]
+    return [argument for argument in call.expressions if not isinstance(argument, exp.Kwarg)]
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Function:
         """The arguments in order."""
         given = self.signature.partition("->")[0].strip()
         # A type may have a comma: map<K,V>.
-        words = (each.partition(" ") for each in given.split(", ")) if given else ()
+        words = (parameter.partition(" ") for parameter in given.split(", ")) if given else ()
         return tuple(
             Parameter(name, type_.rstrip("?*"), type_[-1] if type_[-1] in "?*" else "") for name, _, type_ in words
         )
@@ -110,22 +110,22 @@ class Function:
     @property
     def types(self) -> str:
         """The signature without names, as a line of `engine.functions.spark` has it."""
-        given = ", ".join(each.type + each.mark for each in self.parameters)
+        given = ", ".join(parameter.type + parameter.mark for parameter in self.parameters)
         return f"{given} -> {self.signature.rpartition('->')[2].strip()}"
 
     @property
     def least(self) -> int:
         """The arguments that it needs."""
-        return sum(not each.mark for each in self.parameters)
+        return sum(not parameter.mark for parameter in self.parameters)
 
     @property
     def most(self) -> int | None:
         """The arguments that it takes at most; None for any number."""
-        return None if any(each.mark == "*" for each in self.parameters) else len(self.parameters)
+        return None if any(parameter.mark == "*" for parameter in self.parameters) else len(self.parameters)
 
     def shown(self, name: str) -> str:
         """The call as an editor shows it. name: the one of its names that is shown."""
-        words = [each.name for each in self.parameters]
+        words = [parameter.name for parameter in self.parameters]
         if self.most is None:
             words = [*words[: -1 if words[-2:-1] == words[-1:] else None], "…"]
         return self.syntax or f"{name}({', '.join(words)})"

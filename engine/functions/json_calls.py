@@ -50,13 +50,13 @@ def json_value(writer: Writing, call: exp.Anonymous) -> str:
     path, clauses = _Path.of(writer, call), _clauses(call)
     returning = clauses.get("returning")
     target = STRING if returning is None else _declared(returning, call)
-    found = path.found if target == STRING else f"TRY_CAST({path.found} AS {target.sql})"
+    value = path.found if target == STRING else f"TRY_CAST({path.found} AS {target.sql})"
     instead = _instead(writer, path, clauses, target)
     error = _branch(writer, clauses.get("on_error"), target)
-    mismatch = f" WHEN {found} IS NULL THEN {error}" if target != STRING and error != "NULL" else ""
+    mismatch = f" WHEN {value} IS NULL THEN {error}" if target != STRING and error != "NULL" else ""
     return (
         f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {path.is_missing} OR {path.is_nested} THEN {instead}"
-        f"{mismatch} ELSE {found} END"
+        f"{mismatch} ELSE {value} END"
     )
 
 
@@ -124,14 +124,14 @@ def json_query(writer: Writing, call: exp.Anonymous) -> str:
     wrapper = clauses.get("wrapper")
     scalar = f"to_json({path.variant})"
     if wrapper is None:
-        found, missing = path.found, f"{path.is_missing} OR NOT {path.is_nested}"
+        value, missing = path.found, f"{path.is_missing} OR NOT {path.is_nested}"
     else:
         wrapped = f"concat('[', CASE WHEN {path.is_nested} THEN {path.found} ELSE {scalar} END, ']')"
         keeps = wrapper.name == "CONDITIONAL"
-        found = f"CASE WHEN {path.kind} LIKE 'ARRAY%' THEN {path.found} ELSE {wrapped} END" if keeps else wrapped
+        value = f"CASE WHEN {path.kind} LIKE 'ARRAY%' THEN {path.found} ELSE {wrapped} END" if keeps else wrapped
         missing = path.is_missing
-    made = f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {missing} THEN {instead} ELSE {found} END"
-    return f"from_json({made}, 'array<string>')" if "returning" in clauses else made
+    sql = f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {missing} THEN {instead} ELSE {value} END"
+    return f"from_json({sql}, 'array<string>')" if "returning" in clauses else sql
 
 
 def _instead(writer: Writing, path: _Path, clauses: dict[str, exp.Expr], target: Type) -> str:
@@ -232,7 +232,7 @@ def _declared(returning: exp.Expr, call: exp.Anonymous) -> Type:
 
 
 def _clauses(call: exp.Anonymous) -> dict[str, exp.Expr]:
-    return {each.this.name: each.expression for each in call.expressions if isinstance(each, exp.Kwarg)}
+    return {clause.this.name: clause.expression for clause in call.expressions if isinstance(clause, exp.Kwarg)}
 
 
 def _as_flinks(value: str, type_: Type, depth: int = 0) -> str:
@@ -245,8 +245,8 @@ def _as_flinks(value: str, type_: Type, depth: int = 0) -> str:
         fields = sorted(type_.fields, key=lambda known: known[0])
         parts = ((name, _as_flinks(f"({value}).{quote(name)}", inner, depth)) for name, inner in fields)
         return f"CASE WHEN {value} IS NOT NULL THEN {struct(parts)} END"
-    if isinstance(type_, Array) and (each := _as_flinks(item, type_.element, depth + 1)) != item:
-        return f"transform({value}, {item} -> {each})"
+    if isinstance(type_, Array) and (element_sql := _as_flinks(item, type_.element, depth + 1)) != item:
+        return f"transform({value}, {item} -> {element_sql})"
     if isinstance(type_, Map):
         keys = f"array_sort(map_keys({value}))"
         inner = _as_flinks(f"element_at({value}, {item})", type_.value, depth + 1)

@@ -23,32 +23,32 @@ def _word(parser: Any, *words: str) -> bool:
 
 def _clauses(parser: Any) -> list[exp.Kwarg]:
     """The clauses after the arguments, up to the closing parenthesis."""
-    found: dict[str, Any] = {}
+    clauses: dict[str, Any] = {}
     while parser._curr and parser._curr.token_type is not TokenType.R_PAREN:
         if _word(parser, "RETURNING"):
-            found["returning"] = parser._parse_types()
+            clauses["returning"] = parser._parse_types()
         elif _word(parser, "WITHOUT"):
             _word(parser, "ARRAY")
             parser._match_text_seq("WRAPPER")
         elif _word(parser, "WITH"):
-            found["wrapper"] = exp.var("CONDITIONAL" if _word(parser, "CONDITIONAL") else "UNCONDITIONAL")
+            clauses["wrapper"] = exp.var("CONDITIONAL" if _word(parser, "CONDITIONAL") else "UNCONDITIONAL")
             _word(parser, "UNCONDITIONAL")
             _word(parser, "ARRAY")
             parser._match_text_seq("WRAPPER")
         elif _word(parser, "DEFAULT"):
             value = parser._parse_unary()
-            found[_on(parser)] = value
+            clauses[_on(parser)] = value
         elif _word(parser, "EMPTY"):
             what = "[]" if _word(parser, "ARRAY") else "{}"
             _word(parser, "OBJECT")
-            found[_on(parser)] = exp.Literal.string(what)
+            clauses[_on(parser)] = exp.Literal.string(what)
         else:
-            word = next((each for each in _ON if _word(parser, each)), None)
+            word = next((keyword for keyword in _ON if _word(parser, keyword)), None)
             if word is None:
                 parser.raise_error(f"a clause of a JSON function does not begin with {parser._curr.text}")
                 break
-            found[_on(parser)] = exp.Null() if word == "NULL" else exp.var(word)
-    return [exp.Kwarg(this=exp.var(name), expression=value) for name, value in found.items()]
+            clauses[_on(parser)] = exp.Null() if word == "NULL" else exp.var(word)
+    return [exp.Kwarg(this=exp.var(name), expression=value) for name, value in clauses.items()]
 
 
 def _on(parser: Any) -> str:

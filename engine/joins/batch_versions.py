@@ -55,9 +55,9 @@ def at_their_time(
         f"{PUTS} AS __is_row",
     )
     same = [f.col(f"__0k{at}").eqNullSafe(f.col(f"__1k{at}")) for at in range(len(keys[0]))]
-    known = "__1p < __0p AND __late IS NULL"
+    arrived = "__1p < __0p AND __late IS NULL"
     waited = f"__1p > __0p AND (coalesce({WATERMARK_MS} < __0t, true) OR {WATERMARK_MS} <=> __0w)"
-    in_time = f"__1t <= __0t AND (({known}) OR ({waited}))"
+    in_time = f"__1t <= __0t AND (({arrived}) OR ({waited}))"
     candidates = rows.join(marked, [*same, f.expr(in_time)], "left")
     last = first_of(candidates, PLACED, [f.desc_nulls_last("__1t"), f.desc_nulls_last("__1p")])
     meets = f"coalesce(__is_row, false) AND coalesce({condition or 'true'}, false)"

@@ -174,7 +174,7 @@ class InTime:
         if not len(places):
             return None
         nowhere = pa.nulls(len(places), pa.int64())
-        is_dropped = np.array([not each for each in used], np.bool_)
+        is_dropped = np.array([not use for use in used], np.bool_)
         return Lates(places, self.record_times[places], nowhere, nowhere, lateness_ms, is_dropped, reason, used)
 
     def _sides(self) -> list[Columns]:
@@ -233,4 +233,4 @@ class JoinInTime:
         width = len(self.layout.values[0]) - 1
         values = list(zip(*map(to_pylist, state.columns[1 + len(_FIXED) :]), strict=True)) or [()] * state.num_rows
         fixed = (state.column(name).to_pylist() for name in ("role", "time_ms", "kind"))
-        return [(*each, row[:width], row[width:]) for *each, row in zip(*fixed, values, strict=True)]
+        return [(*head, row[:width], row[width:]) for *head, row in zip(*fixed, values, strict=True)]

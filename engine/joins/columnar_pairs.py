@@ -50,13 +50,13 @@ class PairingColumns:
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Every record pairs with the rows of the other side that are there."""
         records, state, kind = chunk.records, chunk.state, self.kind
-        kept, rows, nothing = len(state), NumberedRows(chunk), np.zeros(0, np.int64)
+        state_size, rows, nothing = len(state), NumberedRows(chunk), np.zeros(0, np.int64)
         groups = np.concatenate((state.column(GROUP).to_numpy(), records.groups))
         ports = np.concatenate((state.column("port").to_numpy(), records.ports)).astype(np.int64)
-        same, order, numbers = self._numbered(rows, groups, ports, kept)
+        same, order, numbers = self._numbered(rows, groups, ports, state_size)
         partners, dues = (state.column(name).to_numpy() if self.expires else nothing for name, _ in _AGING)
         ignores = [not self.expires and not kind.passes_unknown(port) for port in (0, 1)]
-        found = Paired(
+        pairs = Paired(
             *paired(
                 groups,
                 ports,
@@ -79,12 +79,12 @@ class PairingColumns:
                 int(kind is JoinKind.INNER),
             )
         )
-        lefts, rights = (_of_rows(each, kept, len(records)) for each in (found.lefts, found.rights))
+        lefts, rights = (_of_rows(side_rows, state_size, len(records)) for side_rows in (pairs.lefts, pairs.rights))
         columns = rows.take(0, lefts) if kind.is_left_only else (*rows.take(0, lefts), *rows.take(1, rights))
-        ordinals = runs_of(found.causes).ordinals
-        out = emitted(records, found.causes - kept, ordinals, found.kinds.astype(np.int8), columns)
-        lives = self._lives(found, ports, order[:kept], state, records) if self.expires else None
-        return Advanced(out, self._state(rows, found, groups, ports, kept, len(records)), lives=lives)
+        ordinals = runs_of(pairs.causes).ordinals
+        out = emitted(records, pairs.causes - state_size, ordinals, pairs.kinds.astype(np.int8), columns)
+        lives = self._lives(pairs, ports, order[:state_size], state, records) if self.expires else None
+        return Advanced(out, self._state(rows, pairs, groups, ports, state_size, len(records)), lives=lives)
 
     def _numbered(self, rows: NumberedRows, groups: Longs, ports: Longs, kept: int) -> tuple[Longs, Longs, int]:
         """Of each row, a number that is the same for what is one row of a side, and its place in the order.
@@ -103,8 +103,8 @@ class PairingColumns:
                 continue
             wanted = range(len(spec.types)) if spec.unique_key is None else spec.unique_key
             columns = rows.take(port, _of_rows(own, kept, len(groups) - kept), wanted)
-            values, known = np.unique(identities(groups[own], columns), return_inverse=True)
-            same[own] = numbers + known
+            values, codes = np.unique(identities(groups[own], columns), return_inverse=True)
+            same[own] = numbers + codes
             numbers += len(values)
             if self.kind.is_left_only and port:
                 continue
@@ -135,34 +135,34 @@ class PairingColumns:
 
     def _lives(self, found: Paired, ports: Longs, places: Longs, state: pa.RecordBatch, records: Records) -> Lives:
         """The rows of both sides and the keys, and what records have met that had expired. places: of the state."""
-        kept, of_lives = len(places), ports[found.current[found.lives]]
+        state_size, of_lives = len(places), ports[found.current[found.lives]]
         of_rows = (of_lives, found.firsts[found.lives], found.ends[found.lives], found.dues[found.lives])
         keys = np.full(len(found.key_groups), OF_KEY)
         both = zip(of_rows, (keys, found.key_firsts, found.key_ends, found.key_dues), strict=True)
-        kinds, firsts, ends, dues = (np.concatenate(each) for each in both)
-        held = Entries(kinds, firsts - kept, np.where(ends < 0, -1, ends - kept), dues)
+        kinds, firsts, ends, dues = (np.concatenate(parts) for parts in both)
+        held = Entries(kinds, firsts - state_size, np.where(ends < 0, -1, ends - state_size), dues)
         of_rows_kept = state.column(GROUP).to_numpy()
         starts = Runs.of(of_rows_kept).starts
-        of_keys = found.firsts[places] - kept
-        first_time = np.full(kept, MAX_WATERMARK)
+        of_keys = found.firsts[places] - state_size
+        first_time = np.full(state_size, MAX_WATERMARK)
         if len(records):
             assert records.now is not None, "a run with a state TTL has a clock"
             first = np.minimum(of_keys, len(records) - 1)
             comes = (of_keys < len(records)) & (records.groups[first] == of_rows_kept)
             first_time[comes] = records.now[first[comes]]
         first_time = np.concatenate((first_time, first_time[starts]))
-        kinds = np.concatenate((ports[:kept], np.full(len(starts), OF_KEY)))
+        kinds = np.concatenate((ports[:state_size], np.full(len(starts), OF_KEY)))
         firsts = np.concatenate((of_keys, of_keys[starts]))
         dues = np.concatenate((state.column("due").to_numpy(), state.column(EXPIRES).to_numpy()[starts]))
         # What had expired by then went at its time, as an earlier chunk told.
         there = np.flatnonzero(dues > first_time)
         had = Entries(kinds[there], firsts[there], there * 0 - 1, dues[there])
-        return Lives(held, had, self._met(found, kept), self.ttls_ms)
+        return Lives(held, had, self._met(found, state_size), self.ttls_ms)
 
     def _met(self, found: Paired, kept: int) -> Met:
         """The expired entries by record and side, those that were written together as one."""
         order = np.lexsort((found.met_dues, found.met_sides, found.met_causes))
-        causes, sides, dues = (each[order] for each in (found.met_causes, found.met_sides, found.met_dues))
+        causes, sides, dues = (column[order] for column in (found.met_causes, found.met_sides, found.met_dues))
         runs = runs_of(causes, sides, dues)
         return Met(causes[runs.starts] - kept, sides[runs.starts], runs.lengths, dues[runs.starts])
 

@@ -28,8 +28,8 @@ class NumberedRows:
     def __init__(self, chunk: Chunk) -> None:
         self.sides: list[Columns] = []
         for side, values in zip(PORTS, chunk.records.values, strict=True):
-            kept = [chunk.state.column(_name(side, at)) for at in range(len(values))]
-            self.sides.append(joined(values, kept) if len(chunk.state) else values)
+            state_columns = [chunk.state.column(_name(side, at)) for at in range(len(values))]
+            self.sides.append(joined(values, state_columns) if len(chunk.state) else values)
 
     def take(self, port: int, numbers: Longs, wanted: Iterable[int] | None = None) -> Columns:
         """The columns of these rows of a side, or some of them; NULL for no row."""

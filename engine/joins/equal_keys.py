@@ -95,13 +95,13 @@ class KeyedJoin(Operator):
     ) -> tuple[KeyedInput, KeyedInput]:
         """All columns of both sides by key; timed: after the event time in ms, in the local time of a zone."""
         keys = key_expressions(node, left, right, self.left_keys, self.right_keys)
-        one, other = (
+        left_input, other = (
             KeyedInput(
                 own, ((event_time(schema).milliseconds_in(zone),) if timed else ()) + tuple(map(quote, schema.names))
             )
             for own, schema in zip(keys, (left, right), strict=True)
         )
-        return one, other
+        return left_input, other
 
     def key_expressions(self, context: StepContext) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The keys of both sides as Spark SQL, of one type each."""

@@ -58,7 +58,7 @@ class IntervalJoinKernel(JoinInTime):
         """Join each row with the kept ones of the other side."""
         rows = InTime(self.layout, chunk, timeline)
         timers = rows.timers()
-        found = Met(
+        meetings = Met(
             *met_within(
                 rows.roles,
                 rows.groups,
@@ -75,28 +75,28 @@ class IntervalJoinKernel(JoinInTime):
                 self.clean_up_ms,
             )
         )
-        fired = rows.fired(found.times, found.origins, found.fires)
-        pairs = np.flatnonzero((found.lefts >= 0) & (found.rights >= 0))
-        met = pairs[rows.matching(self.matches, found.lefts[pairs], found.rights[pairs])]
+        fired = rows.fired(meetings.times, meetings.origins, meetings.fires)
+        pairs = np.flatnonzero((meetings.lefts >= 0) & (meetings.rights >= 0))
+        met = pairs[rows.matching(self.matches, meetings.lefts[pairs], meetings.rights[pairs])]
         has_met = rows.kinds == MET
         has_met[len(chunk.state) :] = False
-        has_met[found.lefts[met]] = has_met[found.rights[met]] = True
-        gone = np.flatnonzero((found.lefts < 0) | (found.rights < 0))
-        alone = gone[self.pads[(found.lefts[gone] < 0).astype(np.int64)]]
-        alone = alone[~has_met[np.maximum(found.lefts[alone], found.rights[alone])]]
+        has_met[meetings.lefts[met]] = has_met[meetings.rights[met]] = True
+        gone = np.flatnonzero((meetings.lefts < 0) | (meetings.rights < 0))
+        alone = gone[self.pads[(meetings.lefts[gone] < 0).astype(np.int64)]]
+        alone = alone[~has_met[np.maximum(meetings.lefts[alone], meetings.rights[alone])]]
         out = np.sort(np.concatenate((met, alone)))
-        positions = rows.positions(found.causes[out], fired)
+        positions = rows.positions(meetings.causes[out], fired)
         kinds = np.full(len(out), INSERT, np.int8)
-        emitted = Emitted(*positions, kinds, rows.pairs(found.lefts[out], found.rights[out]))
-        is_row = found.left_roles >= LEFT_ROW
+        emitted = Emitted(*positions, kinds, rows.pairs(meetings.lefts[out], meetings.rights[out]))
+        is_row = meetings.left_roles >= LEFT_ROW
         stays = rows.stays(
             self.state_schema,
-            np.concatenate(((found.lefts[gone] < 0).astype(np.int64), self.sides_of(found.left_roles[is_row]))),
-            np.concatenate((np.maximum(found.lefts[gone], found.rights[gone]), found.left_rows[is_row])),
-            rows.events(found.causes[gone], fired),
+            np.concatenate(((meetings.lefts[gone] < 0).astype(np.int64), self.sides_of(meetings.left_roles[is_row]))),
+            np.concatenate((np.maximum(meetings.lefts[gone], meetings.rights[gone]), meetings.left_rows[is_row])),
+            rows.events(meetings.causes[gone], fired),
         )
-        state = self._state(rows, found, fired, has_met)
-        return Advanced(emitted, state, self._lates(rows, found, has_met), stays=stays)
+        state = self._state(rows, meetings, fired, has_met)
+        return Advanced(emitted, state, self._lates(rows, meetings, has_met), stays=stays)
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The rows of both sides that may still match."""
@@ -117,8 +117,8 @@ class IntervalJoinKernel(JoinInTime):
         met = ~of_timer & has_met[np.where(of_timer, -1, found.left_rows)]
         dues = np.where(of_timer, found.left_times, NEVER)
         kinds = np.where(met, MET, INSERT)
-        kept = Kept(found.left_groups, found.left_roles, found.left_rows, found.left_times, dues, of_timer, kinds)
-        return rows.state(self.state_schema, kept, fired, self.rows_of)
+        remaining = Kept(found.left_groups, found.left_roles, found.left_rows, found.left_times, dues, of_timer, kinds)
+        return rows.state(self.state_schema, remaining, fired, self.rows_of)
 
     def _lates(self, rows: InTime, found: Met, has_met: Flags) -> Lates | None:
         places = found.lates

@@ -181,8 +181,8 @@ class JoinKernel(Kernel):
     @property
     def expires_ms(self) -> int:
         """When the last row of both sides expires."""
-        kept = [side for side in self.sides if side.held]
-        return max((MAX_WATERMARK if side.ages is None else side.ages.last_ms for side in kept), default=MAX_WATERMARK)
+        live = [side for side in self.sides if side.held]
+        return max((MAX_WATERMARK if side.ages is None else side.ages.last_ms for side in live), default=MAX_WATERMARK)
 
     def entries(self) -> Entries:
         """The rows of each side, one by one where they expire."""

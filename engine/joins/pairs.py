@@ -115,7 +115,7 @@ def paired(
     a change of their partners writes them, whether a row replaces the one with its key, and whether the retraction of
     an unknown row is ignored. What only tells of expiry is empty if no row expires.
     """
-    total, kept, expires = len(groups), len(kept_counts), ttls_ms[0] + ttls_ms[1] > 0
+    total, state_size, expires = len(groups), len(kept_counts), ttls_ms[0] + ttls_ms[1] > 0
     aging = total if expires else 0
     out = Output(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
     met = Met(list(range(0)), list(range(0)), list(range(0)))
@@ -124,13 +124,13 @@ def paired(
     current, counts, at = [0] * total, [0] * total, [-1] * numbers
     firsts, ends, partners, dues = [-1] * aging, [-1] * aging, [0] * aging, [0] * aging
     left_rows, right_rows, sorted_to, there, gone = list(range(0)), list(range(0)), [0, 0], [0, 0], [0, 0]
-    next_kept, record = 0, kept
+    next_kept, record = 0, state_size
     for group in range(len(can_match)):
         key_first, soonest, ageless = -1, MAX_WATERMARK, False
         first_time = MAX_WATERMARK
         if expires and record < total and groups[record] == group:
-            first_time = now[record - kept]
-        while next_kept < kept and groups[next_kept] == group:
+            first_time = now[record - state_size]
+        while next_kept < state_size and groups[next_kept] == group:
             row, side = order[next_kept], ports[next_kept]
             current[row], counts[row], at[same[next_kept]] = next_kept, kept_counts[next_kept], row
             there[side] += counts[row]
@@ -147,7 +147,7 @@ def paired(
                 ageless = ageless or (dues[row] == MAX_WATERMARK and ttls_ms[side] > 0)
             next_kept += 1
         while record < total and groups[record] == group:
-            time, port = now[record - kept] if expires else MIN_WATERMARK, ports[record]
+            time, port = now[record - state_size] if expires else MIN_WATERMARK, ports[record]
             if time != MIN_WATERMARK and (ageless or soonest <= time):
                 _settle(left_rows, sorted_to, counts, gone, 0)
                 _settle(right_rows, sorted_to, counts, gone, 1)
@@ -164,7 +164,7 @@ def paired(
                 if key_first >= 0 and there[0] + there[1] == 0:
                     _end(keys, group, key_first, -1, last)
                     key_first = -1
-            kind, is_there, partner = kinds[record - kept], can_match[group], 1 - port
+            kind, is_there, partner = kinds[record - state_size], can_match[group], 1 - port
             adds, number = kind in (INSERT, UPDATE_AFTER), there[port]
             due = _due(time, ttls_ms[port])
             replaces = False

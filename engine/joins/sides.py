@@ -112,7 +112,7 @@ def joined(left: Schema, right: Schema, kind: JoinKind) -> tuple[Column, ...]:
     if kind.is_left_only:
         return tuple(columns)
     for column in right:
-        name = free_name(column.name, [each.name for each in columns])
+        name = free_name(column.name, [earlier.name for earlier in columns])
         columns.append(replace(column.without_time(), name=name, nullable=column.nullable or kind.keeps_left))
     return tuple(columns)
 
@@ -221,8 +221,8 @@ def join_intervals(left: Derived, right: Derived, kind: JoinKind, condition: str
     As in Flink also where a row without a partner is kept, which need not meet it. Source: FlinkRelMdColumnInterval.
     """
     schema = Schema(joined(left.schema, right.schema, kind))
-    known = [side.intervals.get(name, UNKNOWN) for side in (left, right) for name in side.schema.names]
-    intervals: Intervals = dict(zip(schema.names, known, strict=False))
+    side_intervals = [side.intervals.get(name, UNKNOWN) for side in (left, right) for name in side.schema.names]
+    intervals: Intervals = dict(zip(schema.names, side_intervals, strict=False))
     intervals = above_calc(intervals)
     return intervals if condition is None else above_calc(filtered(condition, schema, intervals))
 

@@ -43,7 +43,7 @@ class TemporalJoinKernel(JoinInTime):
         """Join the rows that the watermark reaches."""
         rows = InTime(self.layout, chunk, timeline)
         timers = rows.timers(rows.record_times)
-        found = Dated(
+        dated_rows = Dated(
             *dated(
                 rows.roles,
                 rows.groups,
@@ -60,23 +60,23 @@ class TemporalJoinKernel(JoinInTime):
                 NEVER,
             )
         )
-        fired = rows.fired(found.times, found.origins, found.fires)
-        versions = found.versions
+        fired = rows.fired(dated_rows.times, dated_rows.origins, dated_rows.fires)
+        versions = dated_rows.versions
         if self.matches is not None:
-            versions = np.where(rows.matching(self.matches, found.rows, versions), versions, -1)
+            versions = np.where(rows.matching(self.matches, dated_rows.rows, versions), versions, -1)
         wanted = np.flatnonzero(versions >= -1 if self.pads else versions >= 0)
-        out = found.rows[wanted]
-        positions = rows.positions(-1 - found.timers[wanted], fired)
+        out = dated_rows.rows[wanted]
+        positions = rows.positions(-1 - dated_rows.timers[wanted], fired)
         emitted = Emitted(*positions, rows.kinds[out].astype(np.int8), rows.pairs(out, versions[wanted]))
-        is_row = found.left_roles != TIMER
-        kinds = np.zeros(len(found.rows), np.int64), np.ones(len(found.gone), np.int64)
+        is_row = dated_rows.left_roles != TIMER
+        kinds = np.zeros(len(dated_rows.rows), np.int64), np.ones(len(dated_rows.gone), np.int64)
         stays = rows.stays(
             self.state_schema,
-            np.concatenate((*kinds, self.sides_of(found.left_roles[is_row]))),
-            np.concatenate((found.rows, found.gone, found.left_rows[is_row])),
-            rows.events(np.concatenate((-1 - found.timers, found.gone_by)), fired),
+            np.concatenate((*kinds, self.sides_of(dated_rows.left_roles[is_row]))),
+            np.concatenate((dated_rows.rows, dated_rows.gone, dated_rows.left_rows[is_row])),
+            rows.events(np.concatenate((-1 - dated_rows.timers, dated_rows.gone_by)), fired),
         )
-        return Advanced(emitted, self._state(rows, found, fired), self._lates(rows, found), stays=stays)
+        return Advanced(emitted, self._state(rows, dated_rows, fired), self._lates(rows, dated_rows), stays=stays)
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The buffered rows, and the versions by the time from which they are valid."""
@@ -102,10 +102,10 @@ class TemporalJoinKernel(JoinInTime):
         of_timer = found.left_roles == TIMER
         alive = np.where(found.left_roles == ENDED, DELETE, INSERT)
         kinds = np.where(found.left_roles == WAITING, rows.kinds[np.where(of_timer, -1, found.left_rows)], alive)
-        kept = Kept(
+        remaining = Kept(
             found.left_groups, found.left_roles, found.left_rows, found.left_times, found.left_dues, of_timer, kinds
         )
-        return rows.state(self.state_schema, kept, fired, self.rows_of)
+        return rows.state(self.state_schema, remaining, fired, self.rows_of)
 
     def _lates(self, rows: InTime, found: Dated) -> Lates | None:
         late, versions = len(found.late_rows), len(found.late_versions)

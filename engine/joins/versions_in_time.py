@@ -73,18 +73,18 @@ def dated(
     timeline. passes_on: whether a timer of the state was set by a timer. marks, befores: of each record, the watermark
     before it and its place. limits: of each key, the place up to which its timer fires. line: the timeline.
     """
-    kept, total = len(roles), len(groups)
+    state_size, total = len(roles), len(groups)
     rows, versions, timers = list(range(0)), list(range(0)), list(range(0))
     fired_times, fired_origins, fires = list(range(0)), list(range(0)), list(range(0))
     late_rows, late_versions = list(range(0)), list(range(0))
     gone, gone_by = list(range(0)), list(range(0))
     left_groups, left_roles, left_rows = list(range(0)), list(range(0)), list(range(0))
     left_times, left_dues = list(range(0)), list(range(0))
-    next_kept, record = 0, kept
+    next_kept, record = 0, state_size
     for group in range(len(limits)):
         waiting, starts, valid = list(range(0)), list(range(0)), list(range(0))
         is_set, time, origin, due, waits = False, 0, 0, 0, 0
-        while next_kept < kept and groups[next_kept] == group:
+        while next_kept < state_size and groups[next_kept] == group:
             if roles[next_kept] == 0:
                 is_set, time, origin = True, times[next_kept], next_kept
                 due, waits = dues[next_kept], waits_for[next_kept]
@@ -97,7 +97,7 @@ def dated(
         is_record = True
         while is_record:
             is_record = record < total and groups[record] == group
-            limit = befores[record - kept] if is_record else limits[group]
+            limit = befores[record - state_size] if is_record else limits[group]
             while is_set and due < limit:
                 mark = line[due]
                 timer = len(fires)
@@ -125,7 +125,7 @@ def dated(
                     gone_by.append(-1 - timer)
                 is_set = len(waiting) > 0
                 if is_set:
-                    if origin >= 0 and not (origin < kept and passes_on[origin]):
+                    if origin >= 0 and not (origin < state_size and passes_on[origin]):
                         origin = -1 - timer
                     time, waits = earliest, earliest
                     # The first watermark from there on that reaches the time.
@@ -140,20 +140,20 @@ def dated(
             if not is_record:
                 break
             start = times[record]
-            is_late = start <= marks[record - kept]
+            is_late = start <= marks[record - state_size]
             if ports[record] == 0:
                 if is_late and len(starts) > 0 and start < starts[0]:
-                    late_rows.append(record - kept)
+                    late_rows.append(record - state_size)
                 waiting.append(record)
             else:
                 if is_late:
-                    late_versions.append(record - kept)
+                    late_versions.append(record - state_size)
                 place = len(starts)
                 while place > 0 and starts[place - 1] > start:
                     place -= 1
                 if place > 0 and starts[place - 1] == start:
                     gone.append(valid[place - 1])
-                    gone_by.append(record - kept)
+                    gone_by.append(record - state_size)
                     valid[place - 1] = record
                 else:
                     starts.insert(place, start)

@@ -70,7 +70,7 @@ def met_within(
     the place up to which its timers fire. line: the timeline. left_wait, right_wait: by how many ms a partner may be
     later than a row. clean_up: how much longer rows are kept.
     """
-    kept, total = len(roles), len(groups)
+    state_size, total = len(roles), len(groups)
     lefts, rights, causes = list(range(0)), list(range(0)), list(range(0))
     fired_times, fired_origins, fires, lates = list(range(0)), list(range(0)), list(range(0)), list(range(0))
     left_groups, left_roles = list(range(0)), list(range(0))
@@ -78,12 +78,12 @@ def met_within(
     waits = (left_wait, right_wait)
     queues = (list(range(0)), list(range(0)))
     heads, is_set, alarms, origins = [0, 0], [0, 0], [0, 0], [0, 0]
-    next_kept, record = 0, kept
+    next_kept, record = 0, state_size
     for group in range(len(limits)):
         for port in range(2):
             queues[port].clear()
             heads[port] = is_set[port] = 0
-        while next_kept < kept and groups[next_kept] == group:
+        while next_kept < state_size and groups[next_kept] == group:
             role = roles[next_kept]
             if role < 2:
                 is_set[role], alarms[role], origins[role] = 1, times[next_kept], next_kept
@@ -93,7 +93,7 @@ def met_within(
         is_record = True
         while is_record:
             is_record = record < total and groups[record] == group
-            limit = befores[record - kept] if is_record else limits[group]
+            limit = befores[record - state_size] if is_record else limits[group]
             while limit > 0:
                 first = 0 if is_set[0] and not (is_set[1] and alarms[1] < alarms[0]) else 1
                 time = alarms[first]
@@ -111,7 +111,7 @@ def met_within(
                 fired_times.append(time)
                 fired_origins.append(origin)
                 fires.append(low)
-                if origin >= 0 and not (origin < kept and passes_on[origin]):
+                if origin >= 0 and not (origin < state_size and passes_on[origin]):
                     origin = -1 - timer
                 # As in Flink the right side comes first.
                 for port in range(1, -1, -1):
@@ -130,7 +130,7 @@ def met_within(
                         origins[port] = origins[1 - port] if is_shared else origin
             if not is_record:
                 break
-            port, time, mark = ports[record], times[record], marks[record - kept]
+            port, time, mark = ports[record], times[record], marks[record - state_size]
             last = time + waits[port]
             queue = queues[1 - port]
             wait = waits[1 - port]
@@ -154,13 +154,13 @@ def met_within(
                     if matchable[group] and time - wait <= its_time <= last:
                         lefts.append(queue[after] if port else record)
                         rights.append(record if port else queue[after])
-                        causes.append(record - kept)
+                        causes.append(record - state_size)
                     after += 1
                 if has_passed:
                     for number in queue[at:after]:
                         lefts.append(number if port else -1)
                         rights.append(-1 if port else number)
-                        causes.append(record - kept)
+                        causes.append(record - state_size)
                     heads[1 - port] = after
                 at = after
             # Flink's watermarks begin at 0, in 1970: rows of later times do not wait for earlier ones.
@@ -175,10 +175,10 @@ def met_within(
                     is_shared = is_set[1 - port] and alarms[1 - port] == alarms[port]
                     origins[port] = origins[1 - port] if is_shared else record
             else:
-                lates.append(record - kept)
+                lates.append(record - state_size)
                 lefts.append(-1 if port else record)
                 rights.append(record if port else -1)
-                causes.append(record - kept)
+                causes.append(record - state_size)
             record += 1
         for port in range(2):
             if is_set[port]:

@@ -67,7 +67,7 @@ class Verdict:
         """In words."""
         if self.is_same:
             return f"{self.test.name}: as expected."
-        return f"{self.test.name}: {self.problem or ' '.join(each.sentence for each in self.differences)}"
+        return f"{self.test.name}: {self.problem or ' '.join(difference.sentence for difference in self.differences)}"
 
 
 def judged(test: KeptTest, place: Place, pipeline: Pipeline | None = None) -> Verdict:
@@ -80,8 +80,8 @@ def judged(test: KeptTest, place: Place, pipeline: Pipeline | None = None) -> Ve
         expected = test.expected()
     except StudioError as error:
         return Verdict(test, problem=str(error), seconds=monotonic() - began)
-    found = [difference(edge, expected[edge], answers[edge], got[edge]) for edge in wanted.edges]
-    return Verdict(test, tuple(each for each in found if each), "", answers, monotonic() - began)
+    differences = [difference(edge, expected[edge], answers[edge], got[edge]) for edge in wanted.edges]
+    return Verdict(test, tuple(mismatch for mismatch in differences if mismatch), "", answers, monotonic() - began)
 
 
 def difference(edge: str, expected: Answer, got: Answer, output: Output) -> Difference | None:
@@ -99,7 +99,7 @@ def difference(edge: str, expected: Answer, got: Answer, output: Output) -> Diff
         first += [(EXPECTED, line) for line in expected.lines[at : at + 1]] or [(EXPECTED, "[]")]
         first += [(GOT, line) for line in got.lines[at : at + 1]] or [(GOT, "[]")]
         firsts = [_values(line)[0] for line in (*expected.lines[at : at + 1], *got.lines[at : at + 1])]
-        event = min((each for each in firsts if isinstance(each, int)), default=None)
+        event = min((value for value in firsts if isinstance(value, int)), default=None)
     else:
         first = [(EXPECTED, line) for line in [*missing][:1]] + [(GOT, line) for line in [*extra][:1]]
         event = _event_of(next(iter(extra), None), got, output)
@@ -118,10 +118,10 @@ def _event_of(line: str | None, got: Answer, output: Output) -> int | None:
 def _values(line: str) -> list[Any]:
     """The values of a line; of one that somebody has spoilt, its text."""
     try:
-        found = json.loads(line)
+        values = json.loads(line)
     except ValueError:
         return [line]
-    return found if isinstance(found, list) and found else [line]
+    return values if isinstance(values, list) and values else [line]
 
 
 def _cell(value: Any) -> str:

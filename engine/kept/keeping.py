@@ -67,19 +67,19 @@ def keep(
         raise PipelineError(message)
     only = None if chosen is None else smallest(run, chosen, folder.parent, place.spark, told)
     manifest = Manifest.of(**wanted.model_dump(), sources=tuple(run.recordings))
-    made = folder.with_name(f".{folder.name}.{uuid4().hex}")
+    staging = folder.with_name(f".{folder.name}.{uuid4().hex}")
     try:
-        (made / SOURCES).mkdir(parents=True)
+        (staging / SOURCES).mkdir(parents=True)
         for node, path in run.recordings.items():
-            write_text(path, made / SOURCES / f"{node}{TEXT}", only)
-        write_description(made, manifest, run.pipeline)
-        test = KeptTest(made, manifest)
+            write_text(path, staging / SOURCES / f"{node}{TEXT}", only)
+        write_description(staging, manifest, run.pipeline)
+        test = KeptTest(staging, manifest)
         # What is kept is what the texts give: this shows at once that they can be read.
-        got = outputs(run.pipeline, test.recordings(), wanted.edges, made, place)
+        got = outputs(run.pipeline, test.recordings(), wanted.edges, staging, place)
         test.accept({edge: output.answer(manifest) for edge, output in got.items()})
-        made.rename(folder)
+        staging.rename(folder)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
     return KeptTest(folder, manifest)
 
 
@@ -94,7 +94,7 @@ def smallest(
     events = read(planned, spark, folder)
 
     def output(numbers: Collection[int] | None) -> Output:
-        some = events if numbers is None else {name: _only(each, numbers) for name, each in events.items()}
+        some = events if numbers is None else {name: _only(of_source, numbers) for name, of_source in events.items()}
         return outputs_of(planned, some, [chosen.edge], spark)[chosen.edge]
 
     records = output(None).records
@@ -104,10 +104,10 @@ def smallest(
     last, *record = records[chosen.at]
 
     def shows(numbers: list[int]) -> bool:
-        return any([*each] == record for _, *each in output({*numbers, *fixed}).records)
+        return any([*values] == record for _, *values in output({*numbers, *fixed}).records)
 
-    each_number = sorted(number for each in events.values() for number in _numbers(each, are_idle=False))
-    fixed = {number for each in events.values() for number in _numbers(each, are_idle=True)}
+    each_number = sorted(number for of_source in events.values() for number in _numbers(of_source, are_idle=False))
+    fixed = {number for of_source in events.values() for number in _numbers(of_source, are_idle=True)}
     # What came later did not cause it.
     before = [number for number in each_number if number <= last]
     return {*shrunk(before if shows(before) else each_number, shows, told), *fixed}

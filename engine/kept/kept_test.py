@@ -55,12 +55,12 @@ class KeptTest:
 
     def recordings(self) -> dict[str, Path]:
         """The recordings of its sources. Raises PipelineError."""
-        found = {node: self.folder / SOURCES / f"{node}{TEXT}" for node in self.manifest.sources}
-        for node, path in found.items():
+        paths = {node: self.folder / SOURCES / f"{node}{TEXT}" for node in self.manifest.sources}
+        for node, path in paths.items():
             if not path.is_file():
                 message = f"the test lacks the records of a source, {SOURCES}/{path.name}."
                 raise PipelineError(message, node)
-        return found
+        return paths
 
     @property
     def records(self) -> int:
@@ -75,14 +75,14 @@ class KeptTest:
     def identity(self) -> str:
         """Of its pipeline; empty if it has none, or cannot be read."""
         try:
-            found = json.loads((self.folder / self.manifest.pipeline).read_text(encoding="utf-8")).get("identity", "")
+            stored = json.loads((self.folder / self.manifest.pipeline).read_text(encoding="utf-8")).get("identity", "")
         except (OSError, ValueError, AttributeError):
             return ""
-        return found if isinstance(found, str) else ""
+        return stored if isinstance(stored, str) else ""
 
     def expected(self) -> dict[str, Answer]:
         """What it expects, by output. An output whose file is missing is expected to be empty."""
-        found = {}
+        answers = {}
         for edge in self.manifest.edges:
             try:
                 lines = (self.folder / EXPECTED / f"{edge}.jsonl").read_text(encoding="utf-8").split("\n")
@@ -92,8 +92,8 @@ class KeptTest:
                 message = f"{EXPECTED}/{edge}.jsonl cannot be read."
                 raise PipelineError(message) from error
             lines = [line for line in lines if line.strip()]
-            found[edge] = Answer(tuple(_names(lines[0], edge)) if lines else (), tuple(lines[1:]))
-        return found
+            answers[edge] = Answer(tuple(_names(lines[0], edge)) if lines else (), tuple(lines[1:]))
+        return answers
 
     def accept(self, answers: Mapping[str, Answer], pipeline: Pipeline | None = None) -> None:
         """Replace what it expects; the pipeline too, if it was tested with another one and has its own."""
@@ -102,9 +102,9 @@ class KeptTest:
         for edge, answer in answers.items():
             _replace(expected / f"{edge}.jsonl", answer.to_text())
         if pipeline is not None and self.manifest.pipeline == PIPELINE:
-            kept = pipeline.model_copy(update={"identity": pipeline.identity or self.identity})
-            _replace(self.folder / PIPELINE, f"{kept.to_json()}\n")
-            _write_sql(kept, self.folder)
+            own_pipeline = pipeline.model_copy(update={"identity": pipeline.identity or self.identity})
+            _replace(self.folder / PIPELINE, f"{own_pipeline.to_json()}\n")
+            _write_sql(own_pipeline, self.folder)
 
     def remove(self) -> None:
         """Delete the folder."""
@@ -141,9 +141,9 @@ def _write_sql(pipeline: Pipeline, folder: Path) -> None:
 
 def _replace(file: Path, text: str) -> None:
     """Write a file at once, so that one that is read meanwhile is whole."""
-    made = file.with_name(f".{file.name}.{uuid4().hex}")
-    made.write_text(text, encoding="utf-8")
-    made.replace(file)
+    staged = file.with_name(f".{file.name}.{uuid4().hex}")
+    staged.write_text(text, encoding="utf-8")
+    staged.replace(file)
 
 
 def tests_in(places: Iterable[Path]) -> Iterator[Path]:
@@ -151,8 +151,8 @@ def tests_in(places: Iterable[Path]) -> Iterator[Path]:
     for place in places:
         # Hidden folders are tests that are being written.
         files = place.rglob(FILE) if place.is_dir() else ()
-        found = sorted(file.parent for file in files if not file.parent.name.startswith("."))
-        if not found:
+        folders = sorted(file.parent for file in files if not file.parent.name.startswith("."))
+        if not folders:
             message = f"{shortened(str(place))} holds no kept test: no {FILE} is in it or below it."
             raise PipelineError(message)
-        yield from found
+        yield from folders

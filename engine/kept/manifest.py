@@ -56,8 +56,8 @@ class Manifest(Wanted):
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            found = explain(error, cls, {})
-            message = f"{FILE} is not the description of a test: {found}"
+            explanation = explain(error, cls, {})
+            message = f"{FILE} is not the description of a test: {explanation}"
             raise PipelineError(message) from error
 
     def to_json(self) -> str:

@@ -32,25 +32,25 @@ def packed(test: KeptTest) -> bytes:
 
 def unpacked(data: bytes, folder: Path) -> KeptTest:
     """Write the test of a zip as a new folder. Raises PipelineError: it is none, or too large."""
-    made = folder.with_name(f".{folder.name}.{uuid4().hex}")
+    staging = folder.with_name(f".{folder.name}.{uuid4().hex}")
     try:
         with ZipFile(io.BytesIO(data)) as archive:
-            files = [each for each in archive.infolist() if _NAME.fullmatch(each.filename)]
-            if sum(each.file_size for each in files) > _LARGEST:
+            files = [member for member in archive.infolist() if _NAME.fullmatch(member.filename)]
+            if sum(member.file_size for member in files) > _LARGEST:
                 message = f"the test in this file is larger than {_LARGEST >> 20} MB."
                 raise PipelineError(message)
-            for each in files:
-                target = made / each.filename
+            for member in files:
+                target = staging / member.filename
                 target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(archive.read(each))
-        test = KeptTest.in_folder(made)
+                target.write_bytes(archive.read(member))
+        test = KeptTest.in_folder(staging)
         if test.manifest.pipeline != PIPELINE:
             message = "the test in this file has its pipeline elsewhere. Import one that has its own."
             raise PipelineError(message)
-        made.rename(folder)
+        staging.rename(folder)
     except SPOILT as error:
         message = "this file is no zip of a kept test."
         raise PipelineError(message) from error
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
     return KeptTest.in_folder(folder)

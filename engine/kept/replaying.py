@@ -96,11 +96,11 @@ def outputs_of(planned: Plan, events: Mapping[str, Events], edges: Sequence[str]
 
 def on_records(pipeline: Pipeline, recordings: Mapping[str, Path], folder: Path) -> Pipeline:
     """The pipeline over the recordings. Raises PipelineError if its sources are others."""
-    known = [node.id for node in pipeline.nodes if isinstance(configured(node), Source)]
-    for missing in [name for name in recordings if name not in known]:
-        message = f"the test has records of a source that the pipeline lacks: {unknown_name('source', missing, known)}."
+    names = [node.id for node in pipeline.nodes if isinstance(configured(node), Source)]
+    for missing in [name for name in recordings if name not in names]:
+        message = f"the test has records of a source that the pipeline lacks: {unknown_name('source', missing, names)}."
         raise PipelineError(message)
-    for added in [name for name in known if name not in recordings]:
+    for added in [name for name in names if name not in recordings]:
         message = "the test has no records of this source. Keep a new test of a run that has it."
         raise PipelineError(message, added)
     try:
@@ -112,17 +112,17 @@ def on_records(pipeline: Pipeline, recordings: Mapping[str, Path], folder: Path)
 
 def _edges(wanted: Sequence[str], planned: Plan) -> dict[str, _Edge]:
     """The outputs by name. Raises PipelineError."""
-    known = {node.id: _Edge(node.id, OUT, node.schema, node.row_key) for node in planned.nodes}
-    known |= {f"{node.id}.{LATE}": _Edge(node.id, LATE, None, None) for node in planned.nodes if node.inputs}
+    edges = {node.id: _Edge(node.id, OUT, node.schema, node.row_key) for node in planned.nodes}
+    edges |= {f"{node.id}.{LATE}": _Edge(node.id, LATE, None, None) for node in planned.nodes if node.inputs}
     for node in planned.nodes:
-        known |= {
+        edges |= {
             f"{node.id}.{port}": _Edge(node.id, port, derived.schema, None) for port, derived in node.second.items()
         }
     for edge in wanted:
-        if edge not in known:
-            message = f"the test expects an output that the pipeline lacks: {unknown_name('output', edge, known)}."
+        if edge not in edges:
+            message = f"the test expects an output that the pipeline lacks: {unknown_name('output', edge, edges)}."
             raise PipelineError(message)
-    return {edge: known[edge] for edge in wanted}
+    return {edge: edges[edge] for edge in wanted}
 
 
 def _in_process(run: LocalRun, at: _Edge) -> Output:

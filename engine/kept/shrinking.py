@@ -24,9 +24,9 @@ def shrunk(
     """
     left, pieces = [*items], 2
     while left:
-        found = next((fewer for fewer in smaller(left, pieces) if holds(fewer)), None)
-        if found is not None:
-            left, pieces = found, max(2, pieces - 1)
+        part = next((fewer for fewer in smaller(left, pieces) if holds(fewer)), None)
+        if part is not None:
+            left, pieces = part, max(2, pieces - 1)
             told(len(left))
         elif pieces >= len(left):
             break

@@ -151,7 +151,7 @@ class LocalRun:
             ends = flushes(node.inputs, self._timelines, self._by_time, self._numbers.firsts, self._numbers.idle)
             bundles = Bundles(step.bundling, ends, node.rank, key_order(node, step, gathered.key_types))
             # At the end of the input there are no more open bundles.
-            records = [each for each in bundles.bundled(records, len(step.inputs)) if each.record.end is not None]
+            records = [keyed for keyed in bundles.bundled(records, len(step.inputs)) if keyed.record.end is not None]
         timeline = Timeline.of([])
         if step.uses_time:
             timeline = combined_watermark(self._timelines, node.above, self._numbers.idle)
@@ -177,7 +177,7 @@ def _second(node: NodePlan, outcome: Outcome, inputs: Sequence[pa.Table]) -> Map
         at = node.operator.input_of_port(port)
         dropped = {(late.seq, late.step) for late in outcome.lates if late.port == at and late.is_dropped}
         position = zip(inputs[at].column(SEQ).to_pylist(), inputs[at].column(STEP).to_pylist(), strict=True)
-        table = inputs[at].filter(pa.array([each in dropped for each in position], pa.bool_()))
+        table = inputs[at].filter(pa.array([place in dropped for place in position], pa.bool_()))
         steps = [step + ORDINALS[0] for step in table.column(STEP).to_pylist()]
         tables[port] = _with_steps(table, steps)
     return tables

@@ -87,11 +87,11 @@ def numbered(
 
 def _as_recorded(names: Sequence[str], events: Mapping[str, Events]) -> Numbers:
     """The events of recordings by their NUMBER; a source ends, and is idle, where it was recorded."""
-    known = {name: events[name].recorded or Numbered() for name in names}
+    numbered = {name: events[name].recorded or Numbered() for name in names}
     given = {name: events[name].table.column(NUMBER).to_pylist() for name in names}
     order = sorted(((number, name, at) for name in names for at, number in enumerate(given[name])), key=_number)
     all_of_them = [number for number, _, _ in order]
-    recorded_ends = [each.end for each in known.values() if each.end is not None]
+    recorded_ends = [recording.end for recording in numbered.values() if recording.end is not None]
 
     def before(number: int | None) -> int:
         """The number of events with smaller numbers."""
@@ -104,14 +104,14 @@ def _as_recorded(names: Sequence[str], events: Mapping[str, Events]) -> Numbers:
         return before(number) + sum(end < number for end in recorded_ends) + 1
 
     # The end of a source follows the events before it, and the ends before it.
-    befores = {name: before(known[name].end) for name in names}
+    befores = {name: before(numbered[name].end) for name in names}
     ends = {name: befores[name] + at + 1 for at, name in enumerate(sorted(names, key=befores.__getitem__))}
     counts = sorted(befores.values())
     seqs = {name: [0] * len(own) for name, own in given.items()}
     for rank, (_, name, at) in enumerate(order):
         seqs[name][at] = rank + 1 + bisect_right(counts, rank)
-    idle = {name: tuple((place(first), place(until)) for first, until in known[name].idle) for name in names}
-    steps = next((each.clock for each in known.values() if each.clock), ())
+    idle = {name: tuple((place(first), place(until)) for first, until in numbered[name].idle) for name in names}
+    steps = next((recording.clock for recording in numbered.values() if recording.clock), ())
     return Numbers(seqs, ends, idle, tuple((place(first), time_ms) for first, time_ms in steps))
 
 
@@ -155,7 +155,7 @@ def event_times(node: NodePlan, events: Events) -> Longs:
     time = node.schema.event_time
     assert time is not None, "the plan was checked"
     times = plain_values(without_spark(time.milliseconds, node.schema, events.table))
-    return np.array([NO_TIME if each is None else each for each in times], np.int64)
+    return np.array([NO_TIME if time_ms is None else time_ms for time_ms in times], np.int64)
 
 
 def _largest_times(node: NodePlan, events: Events) -> list[int]:

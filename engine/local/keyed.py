@@ -72,15 +72,15 @@ def gather(node: NodePlan, step: Keyed, inputs: Mapping[int, pa.Table], spark: S
     key_types: tuple[Type, ...] = ()
     for port, table in inputs.items():
         input_, schema = step.inputs[port], node.inputs[port].schema
-        made = select((*input_.keys, *input_.values), schema, table, spark, where=input_.where)
-        if not len(made.records):
+        chosen = select((*input_.keys, *input_.values), schema, table, spark, where=input_.where)
+        if not len(chosen.records):
             continue
-        size = len(made.records)
-        key_types = tuple(_spark_type(made.columns[key].type) for key in input_.keys)
-        labels[port] = tuple(_label(each, schema, made.columns[each]) for each in input_.values)
-        keys = _rows([plain_values(made.columns[key]) for key in input_.keys], size)
-        rows = _rows([plain_values(made.columns[value]) for value in input_.values], size)
-        position = [made.records.column(name).to_pylist() for name in (SEQ, STEP, KIND)]
+        size = len(chosen.records)
+        key_types = tuple(_spark_type(chosen.columns[key].type) for key in input_.keys)
+        labels[port] = tuple(_label(value, schema, chosen.columns[value]) for value in input_.values)
+        keys = _rows([plain_values(chosen.columns[key]) for key in input_.keys], size)
+        rows = _rows([plain_values(chosen.columns[value]) for value in input_.values], size)
+        position = [chosen.records.column(name).to_pylist() for name in (SEQ, STEP, KIND)]
         keyed_records += [
             KeyedRecord(comparable(key), Input(seq, kind, row, port, record_step))
             for seq, record_step, kind, key, row in zip(*position, keys, rows, strict=True)
@@ -131,13 +131,13 @@ def run_keys(
     after: Callable[[Loop, Saved | None], None] = lambda loop, saved: None,
 ) -> Iterator[OfKey]:
     """Run every key with records or with a saved state through a loop of its own. after: called after each key."""
-    kept = saved or {}
-    by_key: dict[Key, list[Input]] = {key: [] for key in kept}
+    saved_by_key = saved or {}
+    by_key: dict[Key, list[Input]] = {key: [] for key in saved_by_key}
     for key, record in records:
         by_key.setdefault(key, []).append(record)
     for key, inputs in by_key.items():
         loop = begin(timeline)
-        left = run_key(loop, inputs, timeline, key, kept.get(key))
+        left = run_key(loop, inputs, timeline, key, saved_by_key.get(key))
         after(loop, left)
         yield OfKey(key, loop.out, left)
 
@@ -159,9 +159,9 @@ def in_instants(outcome: Outcome, times: LocalTimes) -> Outcome:
     """The outcome of a step whose times are local ones."""
     emitted, lates, fires = rows_in_instants(outcome.emitted, times), outcome.lates, outcome.fires
     if lates:
-        made = times.lates(late_columns(lates)[1])
+        converted = times.lates(late_columns(lates)[1])
         ports = (late.port for late in lates)
-        lates = [Late(*each) for each in zip(ports, *(column.to_pylist() for column in made), strict=True)]
+        lates = [Late(*fields) for fields in zip(ports, *(column.to_pylist() for column in converted), strict=True)]
     if fires:
         fires = list(zip(*(part.tolist() for part in times.fired(Fired(*np.array(fires, np.int64).T))), strict=True))
     return Outcome(emitted, lates, fires)
@@ -171,9 +171,9 @@ def rows_in_instants(emitted: list[Emitted], times: LocalTimes) -> list[Emitted]
     """The same records, whose window_time is an instant again."""
     if not times.columns or not emitted:
         return emitted
-    columns = times.outputs(list(zip(*(each.row for each in emitted), strict=True)))
+    columns = times.outputs(list(zip(*(record.row for record in emitted), strict=True)))
     shown = (to_pylist(column) if at in times.columns else column for at, column in enumerate(columns))
-    return [each._replace(row=row) for each, row in zip(emitted, zip(*shown, strict=True), strict=True)]
+    return [record._replace(row=row) for record, row in zip(emitted, zip(*shown, strict=True), strict=True)]
 
 
 def _rows(columns: Sequence[Sequence[Any]], size: int) -> Sequence[tuple[Any, ...]]:
@@ -196,7 +196,7 @@ def _layout(node: NodePlan, step: Keyed) -> Layout:
     schemas = [input_.schema for input_ in node.inputs]
     return Layout(
         types_of(step.inputs[0].keys, schemas[0]),
-        tuple(types_of(one.values, schema) for one, schema in zip(step.inputs, schemas, strict=True)),
+        tuple(types_of(input_.values, schema) for input_, schema in zip(step.inputs, schemas, strict=True)),
         tuple(plain_type(column.type.arrow) for column in node.schema),
         node.rank,
     )

@@ -49,15 +49,15 @@ def _projected(
 
     if projection.call is not None:
         table, schema = with_call(table, schema, projection.call, spark)
-    made = select(projection.values, schema, table, spark, where=projection.where, each=projection.each)
-    steps = made.records.column(STEP).to_pylist()
+    chosen = select(projection.values, schema, table, spark, where=projection.where, each=projection.each)
+    steps = chosen.records.column(STEP).to_pylist()
     if projection.each is not None:
-        assert made.numbers is not None
-        steps = [each + path + ordinal(number) for each, number in zip(steps, made.numbers, strict=True)]
+        assert chosen.numbers is not None
+        steps = [step + path + ordinal(number) for step, number in zip(steps, chosen.numbers, strict=True)]
     elif not forward:
-        steps = [each + path + ORDINALS[0] for each in steps]
-    columns = [_typed(made.columns[each], column) for each, column in zip(projection.values, node.schema, strict=True)]
-    position = [made.records.column(SEQ), pa.array(steps, pa.binary()), made.records.column(KIND)]
+        steps = [step + path + ORDINALS[0] for step in steps]
+    columns = [_typed(chosen.columns[sql], column) for sql, column in zip(projection.values, node.schema, strict=True)]
+    position = [chosen.records.column(SEQ), pa.array(steps, pa.binary()), chosen.records.column(KIND)]
     return pa.table([*position, *columns], schema=changelog_schema(node.schema))
 
 

@@ -42,20 +42,20 @@ def parsed_rows(source: Source, schema: Schema, node: str, folder: Path, rows: i
         return None
     compute = computation_of(source, schema, node, folder)
     names = schema.names if compute is not None else source.derive(node, folder).schema.names
-    found: list[Sequence[Any]] = []
+    first_rows: list[Sequence[Any]] = []
     rejected: list[Rejected] = []
     looked_at = 0
     is_whole = True
     parts = iter(read_parts(scan, node))
     for part in parts:
         given = part if compute is None else compute(part)
-        wanted = given.records.slice(0, rows - len(found)).select(list(names))
-        found += zip(*(column.to_pylist() for column in wanted.columns), strict=True)
+        wanted = given.records.slice(0, rows - len(first_rows)).select(list(names))
+        first_rows += zip(*(column.to_pylist() for column in wanted.columns), strict=True)
         looked_at += part.records.num_rows + len(part.rejected)
         rejected += given.rejected
         if looked_at >= LOOKED_AT:
             is_whole = next(parts, None) is None
             break
     return Parsed(
-        names, found, rejected, looked_at, is_whole, tuple(name for name in schema.names if name not in names)
+        names, first_rows, rejected, looked_at, is_whole, tuple(name for name in schema.names if name not in names)
     )

@@ -129,7 +129,7 @@ def run_size(plan: Plan, spark: Spark, folder: Path, *, frees: bool = True) -> R
     views = views_of(plan)
     shares = shares_of(plan, views)
     records: dict[str, float] = {}
-    kept = all_kept = read_bytes = written = 0.0
+    kept_bytes = all_kept = read_bytes = written = 0.0
     for node in plan.nodes:
         table = local.records(node.id)
         more[node.id] = _growth(plan, node, more, records)
@@ -146,9 +146,9 @@ def run_size(plan: Plan, spark: Spark, folder: Path, *, frees: bool = True) -> R
                 written += size
             if share.one_in:
                 all_kept += total / share.one_in
-                kept += size / share.one_in
+                kept_bytes += size / share.one_in
     in_epoch = written / max(1, -(-events // EPOCH)) if frees else written
-    return RunSize(events, round(all_kept), round(kept), round(read_bytes + in_epoch), unknown)
+    return RunSize(events, round(all_kept), round(kept_bytes), round(read_bytes + in_epoch), unknown)
 
 
 def record_bytes(table: pa.Table) -> float:

@@ -68,7 +68,7 @@ def _here(node: NodePlan, source: Source, scan: Scan | None, folder: Path, rows:
     if scan is None or compute is None:
         return None
     first = [(KIND, pa.int8()), (WATERMARK, pa.int64()), *([(NUMBER, pa.int64())] if scan.numbered else [])]
-    schema = pa.schema([*first, *((each.name, each.type.arrow) for each in node.schema)])
+    schema = pa.schema([*first, *((column.name, column.type.arrow) for column in node.schema)])
     batches: list[pa.RecordBatch] = []
     for part in read_parts(scan, node.id):
         batches.append(_typed(compute(part).records, schema))

@@ -62,24 +62,24 @@ def select(
     if where is None and each is not None and (lists := _lists_without_spark(each, schema, records)) is not None:
         records, schema, numbers = _exploded(records, schema, lists)
         each = None
-    made: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if where is None and each is None:
-        made = {text: without_spark(text, schema, records) for text in dict.fromkeys(expressions)}
-        open_ = [text for text, column in made.items() if column is None]
+        columns = {text: without_spark(text, schema, records) for text in dict.fromkeys(expressions)}
+        open_ = [text for text, column in columns.items() if column is None]
     else:
         plain = [text for text in dict.fromkeys(expressions) if Expression.parse(text).plain_column(schema)]
-        made = {text: without_spark(text, schema, records) for text in plain}
+        columns = {text: without_spark(text, schema, records) for text in plain}
         open_ = [text for text in dict.fromkeys(expressions) if text not in plain]
     if not len(records):
-        return Selected(records, made | {text: pa.nulls(0) for text in open_}, () if numbers is None else numbers)
+        return Selected(records, columns | {text: pa.nulls(0) for text in open_}, () if numbers is None else numbers)
     if where is None and each is None and not open_:
-        return Selected(records, made, numbers)
+        return Selected(records, columns, numbers)
     asked = _with_spark(open_, schema, records, spark(), where, each)
     if where is not None or each is not None:
         records = records.take(asked[_AT])
         numbers = asked[_NUMBER].to_pylist() if each is not None else None
-        made = {text: without_spark(text, schema, records) for text in made}
-    return Selected(records, made | {text: asked[f"__x{at}"] for at, text in enumerate(open_)}, numbers)
+        columns = {text: without_spark(text, schema, records) for text in columns}
+    return Selected(records, columns | {text: asked[f"__x{at}"] for at, text in enumerate(open_)}, numbers)
 
 
 def with_call(records: pa.Table, schema: Schema, call: ColumnCall, spark: Spark) -> tuple[pa.Table, Schema]:
@@ -92,9 +92,9 @@ def with_call(records: pa.Table, schema: Schema, call: ColumnCall, spark: Spark)
     wide = Schema((*schema, Column(call.name, call.type)))
     if not len(records):
         return records.append_column(call.name, pa.nulls(0, call.type.arrow)), wide
-    made = select(call.arguments, schema, records, spark).columns
+    computed = select(call.arguments, schema, records, spark).columns
     names = [f"__x{at}" for at in range(len(call.arguments))]
-    given = [pa.array(range(len(records)), pa.int64()), *(made[text] for text in call.arguments)]
+    given = [pa.array(range(len(records)), pa.int64()), *(computed[text] for text in call.arguments)]
     frame = spark().createDataFrame(pa.table(given, names=[_AT, *names]))
     with in_time(frame.sparkSession, f"{call.name} over {len(records):,} records"):
         called = on_spark.with_call(frame, call, names).toArrow().sort_by(_AT)
@@ -187,7 +187,7 @@ def _with_spark(
         frame = frame.select("*", f.posexplode(f.expr(each)).alias(_NUMBER, EACH))
     else:
         frame = frame.withColumn(_NUMBER, f.lit(0))
-    made = frame.select(_AT, _NUMBER, *(f.expr(bounded(each)).alias(f"__x{at}") for at, each in enumerate(expressions)))
+    rows = frame.select(_AT, _NUMBER, *(f.expr(bounded(text)).alias(f"__x{at}") for at, text in enumerate(expressions)))
     with in_time(spark, f"the answer for {len(records):,} records"):
-        answer = made.toArrow()
+        answer = rows.toArrow()
     return answer.sort_by([(_AT, "ascending"), (_NUMBER, "ascending")])

@@ -32,8 +32,8 @@ class RowKind(IntEnum):
     def of(cls, symbol: str) -> RowKind:
         """The kind with this symbol. Raises KeyError that lists the four."""
         if symbol not in SYMBOLS:
-            known = ", ".join(SYMBOLS)
-            message = f"unknown row kind {symbol!r}; the kinds are {known}"
+            symbols = ", ".join(SYMBOLS)
+            message = f"unknown row kind {symbol!r}; the kinds are {symbols}"
             raise KeyError(message)
         return cls(SYMBOLS.index(symbol))
 

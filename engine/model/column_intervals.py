@@ -36,7 +36,7 @@ UNKNOWN: Final = ColumnInterval(ANY_VALUE, ANY_VALUE)
 
 def above_calc(intervals: Intervals) -> Intervals:
     """Of the columns of an operator that is no Calc and passes them on."""
-    return {name: ColumnInterval(each.value, each.value) for name, each in intervals.items()}
+    return {name: ColumnInterval(interval.value, interval.value) for name, interval in intervals.items()}
 
 
 def united(inputs: Sequence[Intervals]) -> Intervals:

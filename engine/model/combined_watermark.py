@@ -49,10 +49,10 @@ NOTHING: Final = Combined(())
 def meeting(inputs: Sequence[Above], *, is_union: bool = False, node: str = "", held_ms: int = 0) -> Above:
     """The combination of these origins. One that arrives on several paths counts once, however often paths branch."""
     distinct: list[Above] = []
-    for each in inputs:
-        is_known = any(each == other if isinstance(each, str) else each is other for other in distinct)
-        if not is_known and each != NOTHING:
-            distinct.append(each)
+    for origin in inputs:
+        is_known = any(origin == other if isinstance(origin, str) else origin is other for other in distinct)
+        if not is_known and origin != NOTHING:
+            distinct.append(origin)
     inputs = distinct
     if len(inputs) == 1 and held_ms == 0:
         return inputs[0]
@@ -105,7 +105,7 @@ class Standing:
 
     def to_json(self) -> Any:
         """As plain values."""
-        return [self.mark_ms, list(self.behind), [each and each.to_json() for each in self.inputs]]
+        return [self.mark_ms, list(self.behind), [input_ and input_.to_json() for input_ in self.inputs]]
 
     @classmethod
     def from_json(cls, values: Any) -> Self:
@@ -113,7 +113,7 @@ class Standing:
         if isinstance(values, int):
             return cls(values)
         mark_ms, behind, inputs = values
-        return cls(mark_ms, tuple(behind), tuple(each and cls.from_json(each) for each in inputs))
+        return cls(mark_ms, tuple(behind), tuple(input_ and cls.from_json(input_) for input_ in inputs))
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,9 @@ def _lowest_of(lines: Sequence[Timeline]) -> Timeline:
 def _follow(above: Above, sources: Mapping[str, Timeline], idle: Idle, before: Standing | None) -> Course | None:
     if isinstance(above, str):
         return Course(sources[above], tuple(idle.get(above, ()))) if above in sources else None
-    known = before.inputs if before is not None and before.inputs else (None,) * len(above.inputs)
-    every = [_follow(input_, sources, idle, own) for input_, own in zip(above.inputs, known, strict=True)]
-    inputs = [each for each in every if each is not None]
+    standings = before.inputs if before is not None and before.inputs else (None,) * len(above.inputs)
+    every = [_follow(input_, sources, idle, own) for input_, own in zip(above.inputs, standings, strict=True)]
+    inputs = [course for course in every if course is not None]
     if not inputs:
         return None
     if above.is_union:
@@ -166,21 +166,21 @@ def _follow(above: Above, sources: Mapping[str, Timeline], idle: Idle, before: S
     else:
         line, behind = _join(inputs, before), ()
     last_ms = int(line.marks[-1]) if len(line.marks) else line.start_ms
-    standing = Standing(last_ms, behind, tuple(None if each is None else each.standing for each in every))
-    return Course(shifted(line, -above.held_ms), reduce(_both, [each.idle for each in inputs]), standing)
+    standing = Standing(last_ms, behind, tuple(None if course is None else course.standing for course in every))
+    return Course(shifted(line, -above.held_ms), reduce(_both, [course.idle for course in inputs]), standing)
 
 
 def _join(inputs: Sequence[Course], before: Standing | None) -> Timeline:
     """The inputs of one operator: every active input holds the watermark back."""
-    lines = [each.line for each in inputs]
-    turns = np.array([at for each in inputs for stretch in each.idle for at in stretch], np.int64)
+    lines = [course.line for course in inputs]
+    turns = np.array([at for course in inputs for stretch in course.idle for at in stretch], np.int64)
     seqs = np.unique(np.concatenate([turns, *(line.seqs for line in lines)]))
     # Before the first event, too: earlier watermarks count.
     seqs = np.concatenate(([np.int64(MIN_WATERMARK)], seqs[(seqs > MIN_WATERMARK) & (seqs < MAX_WATERMARK)]))
     marks = np.stack([np.concatenate(([np.int64(line.start_ms)], line.before(seqs[1:] + 1))) for line in lines])
     counts = np.ones(marks.shape, np.bool_)
-    for at, each in enumerate(inputs):
-        for first, until in each.idle:
+    for at, course in enumerate(inputs):
+        for first, until in course.idle:
             counts[at] &= (seqs < first) | (seqs >= until)
     lowest = np.where(counts, marks, MAX_WATERMARK).min(axis=0)
     lowest = np.where(counts.any(axis=0), lowest, marks.max(axis=0))
@@ -207,7 +207,7 @@ class _Valve:
     def follow(self) -> Timeline:
         """Its watermark."""
         self._counts = {
-            at for at, each in enumerate(self.channels) if all(first != MIN_WATERMARK for first, _ in each.idle)
+            at for at, channel in enumerate(self.channels) if all(first != MIN_WATERMARK for first, _ in channel.idle)
         }
         behind = () if self.before is None else self.before.behind
         self._aligned = self._counts - set(behind)
@@ -238,8 +238,8 @@ class _Valve:
     def _turns(self) -> list[tuple[int, int, int]]:
         turns = [
             (seq, what, at)
-            for at, each in enumerate(self.channels)
-            for stretch in each.idle
+            for at, channel in enumerate(self.channels)
+            for stretch in channel.idle
             for seq, what in zip(stretch, (_IS_IDLE, _COUNTS), strict=True)
         ]
         return sorted(turn for turn in turns if MIN_WATERMARK < turn[0] < MAX_WATERMARK)
@@ -255,9 +255,9 @@ class _Valve:
             # Flink 2.3 recomputes the watermark only if this channel held it back.
             return
         if not self._counts:
-            self._emit(seq, max(self._mark_ms(each, seq + 1) for each in range(len(self.channels))))
+            self._emit(seq, max(self._mark_ms(index, seq + 1) for index in range(len(self.channels))))
         elif self._aligned:
-            self._emit(seq, min(self._mark_ms(each, seq + 1) for each in self._aligned))
+            self._emit(seq, min(self._mark_ms(index, seq + 1) for index in self._aligned))
 
     def _emit(self, seq: int, mark_ms: int) -> None:
         if mark_ms > self._last_ms:

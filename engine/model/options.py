@@ -263,8 +263,8 @@ def has_effect(name: str, text: str) -> bool:
 
 def is_foreign(name: str) -> bool:
     """Whether an option is neither one of Flink's nor similar to one: of a service around Flink, say."""
-    known = [*OPTIONS, *_flinks()]
-    return name not in known and name.partition(".")[0] not in _OF_A_CLUSTER and not get_close_matches(name, known, n=1)
+    names = [*OPTIONS, *_flinks()]
+    return name not in names and name.partition(".")[0] not in _OF_A_CLUSTER and not get_close_matches(name, names, n=1)
 
 
 @cache

@@ -145,7 +145,7 @@ class Pipeline(_Document):
 
     def with_node(self, node: Node, other: Node) -> Pipeline:
         """The pipeline with another node in the place of one."""
-        return self.model_copy(update={"nodes": tuple(other if each is node else each for each in self.nodes)})
+        return self.model_copy(update={"nodes": tuple(other if current is node else current for current in self.nodes)})
 
     def part(self, nodes: Collection[str]) -> Pipeline:
         """The pipeline of these nodes alone."""
@@ -158,7 +158,7 @@ class Pipeline(_Document):
 
     def around(self, group: str) -> Iterator[str]:
         """A group, by its name, and the groups around it, from the innermost; nothing for ''."""
-        inside = {each.name: each.inside for each in self.groups}
+        inside = {grouping.name: grouping.inside for grouping in self.groups}
         while group:
             yield group
             group = inside[group]

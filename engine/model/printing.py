@@ -38,7 +38,7 @@ def printable(column: pa.Array | pa.ChunkedArray, type_: Type | None = None, zon
     """
     if zone is not None and isinstance(type_, Timestamp):
         micros = column.cast("int64")
-        return [None if each is None else zone.text(each, is_instant=type_.is_zoned) for each in micros.to_pylist()]
+        return [None if time is None else zone.text(time, is_instant=type_.is_zoned) for time in micros.to_pylist()]
     shorten = _shortening(column.type)
     values: list[Any] = column.to_pylist()
     return values if shorten is None else [None if value is None else shorten(value) for value in values]

@@ -30,7 +30,7 @@ def _converter(type_: pa.DataType) -> Callable[[Any], Any] | None:
         key, value = _converter(type_.key_type), _converter(type_.item_type)
         if key is None and value is None:
             return None
-        return lambda pairs: [(converted(each, key), converted(other, value)) for each, other in pairs]
+        return lambda pairs: [(converted(raw_key, key), converted(other, value)) for raw_key, other in pairs]
     return None
 
 

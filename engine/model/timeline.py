@@ -45,11 +45,11 @@ def places_in(line: Longs, values: Longs) -> Longs:
     if len(line) < _NEAR or len(values) < 2:
         return np.searchsorted(line, values)
     # The watermark after the last event reaches every value.
-    known = line[:-1] if line[-1] == MAX_WATERMARK else line
-    low, size = int(known[0]), int(known[-1]) - int(known[0]) + 1
+    finite = line[:-1] if line[-1] == MAX_WATERMARK else line
+    low, size = int(finite[0]), int(finite[-1]) - int(finite[0]) + 1
     if size < _DENSE * len(values):
         below = np.zeros(size + 1, np.int64)
-        below[known - (low - 1)] = 1
+        below[finite - (low - 1)] = 1
         np.cumsum(below, out=below)
         return below[np.clip(values, low, low + size) - low]
     order = np.argsort(values)
@@ -99,10 +99,10 @@ class Timeline:
     def before(self, seqs: Longs) -> Longs:
         """The watermark before each of these events, in ms."""
         places = places_in(self.seqs, seqs)
-        found = np.full(len(seqs), self.start_ms, np.int64)
+        marks_ms = np.full(len(seqs), self.start_ms, np.int64)
         after = places > 0
-        found[after] = self.marks[places[after] - 1]
-        return found
+        marks_ms[after] = self.marks[places[after] - 1]
+        return marks_ms
 
     def due(self, time_ms: int, after_seq: int) -> int | None:
         """The first event at or after `after_seq` whose watermark step reaches `time_ms`; None if not in this epoch.

@@ -119,8 +119,8 @@ def type_from(text: str) -> Type:
             return _nested(kind, parts, type_from)
         if name.strip() in ("decimal", "dec", "numeric"):
             precision, _, scale = inner.partition(",")
-            if (made := _decimal(precision.strip() or "10", scale.strip() or "0")) is not None:
-                return made
+            if (decimal := _decimal(precision.strip() or "10", scale.strip() or "0")) is not None:
+                return decimal
         elif name == "timestamp" and rest and not tail:
             return TIMESTAMP_NTZ if digits is None else Timestamp(int(digits[1]))
         elif (plain := _NAMES.get(f"{name}{tail}".strip())) is not None:
@@ -162,8 +162,8 @@ def parts_of(text: str, separator: str = ",") -> Iterator[str]:
 def _decimal(precision: str, scale: str) -> Decimal | None:
     if re.fullmatch(r"\d{1,2},\d{1,2}", f"{precision},{scale}", re.ASCII) is None:
         return None
-    made = Decimal(int(precision), int(scale))
-    return made if 1 <= made.precision <= MOST_DIGITS and made.scale <= made.precision else None
+    decimal = Decimal(int(precision), int(scale))
+    return decimal if 1 <= decimal.precision <= MOST_DIGITS and decimal.scale <= decimal.precision else None
 
 
 def _time(digits: str | None) -> Time:

@@ -126,8 +126,8 @@ class Plain(Type):
     def arrow(self) -> pa.DataType:
         import pyarrow as pa
 
-        made = _ARROW.get(self.name)
-        return super().arrow if made is None else getattr(pa, made)()
+        factory = _ARROW.get(self.name)
+        return super().arrow if factory is None else getattr(pa, factory)()
 
 
 @dataclass(frozen=True)

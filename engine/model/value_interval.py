@@ -50,7 +50,9 @@ class ValueInterval:
         """The products; Flink knows them of two intervals that have both ends only."""
         if self.lower is None or self.upper is None or other.lower is None or other.upper is None:
             return ANY_VALUE
-        products = [one * two for one in (self.lower, self.upper) for two in (other.lower, other.upper)]
+        products = [
+            bound * other_bound for bound in (self.lower, self.upper) for other_bound in (other.lower, other.upper)
+        ]
         return ValueInterval(min(products), max(products))
 
 

@@ -14,11 +14,11 @@ _HALF: Final = re.compile("[\ud800-\udfff]")
 
 def half_character(value: Any) -> str | None:
     """The first half of a character in a value of JSON, as people write it; None if all are whole."""
-    found = _HALF.search(json.dumps(value, ensure_ascii=False, default=str))
-    return None if found is None else ascii(found[0])
+    half = _HALF.search(json.dumps(value, ensure_ascii=False, default=str))
+    return None if half is None else ascii(half[0])
 
 
 def half_at(text: str) -> int | None:
     """The place of the first half of a character in a text, from 0; None if all are whole."""
-    found = None if text.isascii() else _HALF.search(text)
-    return None if found is None else found.start()
+    half = None if text.isascii() else _HALF.search(text)
+    return None if half is None else half.start()

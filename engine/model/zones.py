@@ -139,13 +139,13 @@ def zone_named(name: str) -> Zone | None:
         return Zone(name, np.zeros(0, np.int64), np.array([-away if offset[1] == "-" else away]))
     if name in zone_names():
         return _from_database(name)
-    by_lower = {each.lower(): each for each in zone_names()} | {
-        each.rpartition("/")[2].lower(): each for each in sorted(zone_names())
+    by_lower = {zone_name.lower(): zone_name for zone_name in zone_names()} | {
+        zone_name.rpartition("/")[2].lower(): zone_name for zone_name in sorted(zone_names())
     }
     near = get_close_matches(name.lower(), by_lower, 1, 0.5)
-    found = f"Did you mean {by_lower[near[0]]}? " if near else ""
+    hint = f"Did you mean {by_lower[near[0]]}? " if near else ""
     message = (
-        f"{name!r} is no time zone. {found}A zone is UTC, a name of the time zone database such as Europe/Berlin, or "
+        f"{name!r} is no time zone. {hint}A zone is UTC, a name of the time zone database such as Europe/Berlin, or "
         "an offset such as GMT+02:00"
     )
     raise ValueError(message)
@@ -170,9 +170,9 @@ def _from_database(name: str) -> Zone:
     zone = ZoneInfo(name)
 
     def offset(at: datetime) -> timedelta:
-        found = at.astimezone(zone).utcoffset()
-        assert found is not None
-        return found
+        utc_offset = at.astimezone(zone).utcoffset()
+        assert utc_offset is not None
+        return utc_offset
 
     changes, offsets = list[int](), [_ms(offset(_FIRST))]
     at, before = _FIRST, offset(_FIRST)

@@ -72,18 +72,18 @@ class ChangelogNormalizeKernel(Kernel):
             self.writes = False
             return
         *values, is_wanted = row
-        kept = self.kept
+        old_row = self.kept
         if kind == DELETE or not is_wanted:
-            if kept is not None:
-                out.emit(DELETE, kept)
+            if old_row is not None:
+                out.emit(DELETE, old_row)
                 self.kept = None
             return
         self.kept = new_row = tuple(values)
-        if kept is None:
+        if old_row is None:
             out.emit(INSERT, new_row)
-        elif kept != new_row or self.repeat:
+        elif old_row != new_row or self.repeat:
             if self.update_before:
-                out.emit(UPDATE_BEFORE, kept)
+                out.emit(UPDATE_BEFORE, old_row)
             out.emit(UPDATE_AFTER, new_row)
 
     def finish(self) -> Row | None:

@@ -91,10 +91,10 @@ class CurrentWatermark(Operator):
         schema = context.inputs[0].schema
         time = schema.event_time
         assert time is not None, "derive refuses an input without an event time"
-        known = f"{WATERMARK_MS} > {MIN_WATERMARK + 1} AND {WATERMARK_MS} < {MAX_WATERMARK}"
+        is_set = f"{WATERMARK_MS} > {MIN_WATERMARK + 1} AND {WATERMARK_MS} < {MAX_WATERMARK}"
         mark = WATERMARK_MS if time.time is TimeUnit.EPOCH_MS else f"timestamp_millis({WATERMARK_MS})"
         return input_.table.join(input_.watermarks, SEQ, "left").selectExpr(
-            *map(quote, schema.names), f"CAST(CASE WHEN {known} THEN {mark} END AS {time.type}) AS {quote(self.name)}"
+            *map(quote, schema.names), f"CAST(CASE WHEN {is_set} THEN {mark} END AS {time.type}) AS {quote(self.name)}"
         )
 
     def late_rule(self) -> None:

@@ -357,8 +357,8 @@ class Deduplicate(RoutesLate, OwnTtl):
             return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
         match function:
             case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
-                kept = partial(RowTimeColumns, time_at=time_at, width=width, keep_last=self.keep is Keep.LAST)
-                by_time = partial(kept, update_before=before, tell_insert=tell_insert)
+                kernel = partial(RowTimeColumns, time_at=time_at, width=width, keep_last=self.keep is Keep.LAST)
+                by_time = partial(kernel, update_before=before, tell_insert=tell_insert)
                 return expiring_columns(Columnar(by_time, f"columnar: the {self.keep.value} row by event time"), ttl_ms)
             case Function.PROCTIME_FIRST:
                 return expiring_columns(Columnar(KeepFirstColumns, "columnar: the first row by arrival"), ttl_ms)

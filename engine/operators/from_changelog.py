@@ -46,9 +46,9 @@ class FromChangelogKernel(StatelessKernel):
         """The row without its last column. Raises ValueError for a text that stands for no kind."""
         *values, text = row
         if text not in self.kinds:
-            known = ", ".join(self.kinds)
+            texts = ", ".join(self.kinds)
             got = "a row has no kind" if text is None else f"{text!r} stands for no kind of change"
-            message = f"{got}; known are {known}. Filter such rows, or give the text a kind."
+            message = f"{got}; known are {texts}. Filter such rows, or give the text a kind."
             raise ValueError(message)
         out.emit(self.kinds[text], tuple(values))
 
@@ -89,11 +89,11 @@ class FromChangelog(ChangeWords):
         if column.type != STRING:
             message = f"op: {column.name} is of type {column.type.flink}, but the texts of kinds are a STRING."
             raise PipelineError(message, node, "op")
-        kept = tuple(other for other in input_.schema if other is not column)
-        if not kept:
+        columns = tuple(other for other in input_.schema if other is not column)
+        if not columns:
             message = f"op: {column.name} is the only column, so nothing would be left of a row."
             raise PipelineError(message, node, "op")
-        return Derived(Schema(kept), ALL_CHANGES)
+        return Derived(Schema(columns), ALL_CHANGES)
 
     def offers(self, node: str, inputs: Sequence[Derived], wanted: UpdateKind) -> Sequence[Offer]:
         """Its rows have -U, which no reader can do without: there is no key."""

@@ -57,12 +57,12 @@ class LookupJoinKernel(Kernel):
         if out.port == TABLE:
             self._keep(kind, row)
             return
-        found = False
+        has_match = False
         for other in self.table:
             if self.matches is None or self.matches(row + other) is True:
-                found = True
+                has_match = True
                 out.emit(kind, row + other)
-        if not found and self.pads:
+        if not has_match and self.pads:
             out.emit(kind, row + self.nulls)
 
     def finish(self) -> Any | None:

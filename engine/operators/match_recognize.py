@@ -124,7 +124,7 @@ class MatchRecognize(RoutesLate):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         names = [variable.name for variable in self._read_pattern()]
-        defined = [one.variable for one in self.define]
+        defined = [definition.variable for definition in self.define]
         for name in defined:
             if name not in names:
                 message = f"define: {unknown_name('variable', name, names)}."
@@ -179,18 +179,18 @@ class MatchRecognize(RoutesLate):
         planned = self._planned(schema, type_of)
         measures: list[Column] = []
         times: dict[str, TimeUnit | None] = {}
-        for at, one in enumerate(self.measures):
+        for at, measured in enumerate(self.measures):
             field = f"measures.{at}.expression"
-            value, column = _checked(planned.measure, one.expression, node, field)
+            value, column = _checked(planned.measure, measured.expression, node, field)
             if isinstance(value, MatchTime) and not self._by_time:
                 message = f"{field}: MATCH_ROWTIME() needs the order of event time."
                 raise PipelineError(message, node, field)
             if isinstance(value, MatchTime):
-                times[one.name] = TimeUnit.TIMESTAMP
-            elif planned.is_time(one.expression) and self._by_time and not self._has_match_time:
+                times[measured.name] = TimeUnit.TIMESTAMP
+            elif planned.is_time(measured.expression) and self._by_time and not self._has_match_time:
                 # For Flink the time of a row is an event time, too.
-                times[one.name] = schema.event_time.time if schema.event_time is not None else None
-            measures.append(Column(one.name, column.type, time=times.get(one.name)))
+                times[measured.name] = schema.event_time.time if schema.event_time is not None else None
+            measures.append(Column(measured.name, column.type, time=times.get(measured.name)))
         for at, condition in enumerate(self.define):
             field = f"define.{at}.condition"
             place = self.variables.index(condition.variable)
@@ -263,14 +263,14 @@ class MatchRecognize(RoutesLate):
             time = quote(schema.event_time.name)
         else:
             source, time = with_processing_time(table, schema)
-        names = [*self.partition_by, *(one.name for one in self.measures)]
+        names = [*self.partition_by, *(measure.name for measure in self.measures)]
         keys = [f"PARTITION BY {', '.join(map(quote, self.partition_by))}"] if self.partition_by else []
-        measures = ", ".join(f"{one.expression} AS {quote(one.name)}" for one in self.measures)
+        measures = ", ".join(f"{measure.expression} AS {quote(measure.name)}" for measure in self.measures)
         skip = f"AFTER MATCH SKIP {self.after_match.value.replace('_', ' ').upper()}"
         if self.after_match in (Skip.TO_FIRST, Skip.TO_LAST):
             skip += f" {quote(self.skip_to or '')}"
         within = f" WITHIN {interval(self.within_ms)}" if self.within_ms else ""
-        defined = {one.variable: one.condition for one in self.define}
+        defined = {definition.variable: definition.condition for definition in self.define}
         # Flink requires at least one condition in DEFINE.
         conditions = defined or {self.variables[0]: "TRUE"}
         clauses = [
@@ -287,7 +287,7 @@ class MatchRecognize(RoutesLate):
 
     @property
     def _has_match_time(self) -> bool:
-        return any(ROWTIME in one.expression.upper() for one in self.measures)
+        return any(ROWTIME in measure.expression.upper() for measure in self.measures)
 
     @property
     def _by_time(self) -> bool:
@@ -299,11 +299,11 @@ class MatchRecognize(RoutesLate):
 
     def _kernel(self, planned: MatchPlan, schema: Schema) -> tuple[partial[MatchKernel], str]:
         """The kernel, and how it runs. As a side effect, the plan gets all values that the kernel needs."""
-        measures: list[Value] = [planned.measure(one.expression)[0] for one in self.measures]
+        measures: list[Value] = [planned.measure(measured.expression)[0] for measured in self.measures]
         conditions: dict[int, MatchCondition] = {}
-        for one in self.define:
-            place = self.variables.index(one.variable)
-            conditions[place] = planned.condition(one.condition, place)
+        for definition in self.define:
+            place = self.variables.index(definition.variable)
+            conditions[place] = planned.condition(definition.condition, place)
         order = sort_columns(
             self.then_by, schema, lambda name: planned.values.setdefault(quote(name), len(planned.values))
         )

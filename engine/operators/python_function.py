@@ -126,19 +126,19 @@ class Python(Operator):
     def declared(self, node: str) -> Declared:
         """The function that is called. Raises PipelineError."""
         try:
-            known = functions_in(self.code)
+            functions = functions_in(self.code)
         except Rejected as error:
             message = f"code: {error}"
             raise PipelineError(message, node, "code") from error
-        if not known:
+        if not functions:
             message = "code: it defines no function. Write def f(a): return a."
             raise PipelineError(message, node, "code")
         if not self.function:
-            return list(known.values())[-1]
-        if self.function not in known:
-            message = f"function: {unknown_name('function', self.function, known)}."
+            return list(functions.values())[-1]
+        if self.function not in functions:
+            message = f"function: {unknown_name('function', self.function, functions)}."
             raise PipelineError(message, node, "function")
-        return known[self.function]
+        return functions[self.function]
 
     def _type(self, node: str, function: Declared) -> Type:
         """The type of the results. Raises PipelineError."""

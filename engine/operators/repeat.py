@@ -66,12 +66,12 @@ class Repeat(Operator):
         if len(input_.schema) == 1:
             message = f"times_column: {column.name} is the only column, so nothing would be left to repeat."
             raise PipelineError(message, node, "times_column")
-        kept = tuple(other for other in input_.schema if other is not column)
+        columns = tuple(other for other in input_.schema if other is not column)
         # The number may change with the update, so +U alone does not tell how many rows it replaces.
         return Derived(
-            Schema(kept),
+            Schema(columns),
             input_.modify,
-            monotonic=input_.moves_of(Schema(kept).names),
+            monotonic=input_.moves_of(Schema(columns).names),
             lone_updates=input_.lone_updates or input_.has_updates,
         )
 

@@ -180,15 +180,15 @@ class TopN(OwnTtl):
         (input_,) = inputs
         if self._has_ties:
             return self._strategy_with_ties(input_)
-        kept = f"the best {self.rank_end}" if self.rank_end is not None else f"the best {self.rank_end_column}"
+        top_n = f"the best {self.rank_end}" if self.rank_end is not None else f"the best {self.rank_end_column}"
         if self._has_no_order:
             reason = "without an order the first rows stay"
             if input_.mode.is_insert_only:
-                return Strategy("Limit", f"{reason}, and its input has no retractions", f"{kept} rows")
+                return Strategy("Limit", f"{reason}, and its input has no retractions", f"{top_n} rows")
             return Strategy("Limit", f"{reason}, and the next row moves up when one is retracted", "all rows, in order")
         if input_.mode.is_insert_only:
             reason = "its input is insert-only, so a row that drops out of the ranks never returns"
-            return Strategy("AppendFast", reason, f"{kept} rows of each partition")
+            return Strategy("AppendFast", reason, f"{top_n} rows of each partition")
         row_key = self._fast_row_key(input_)
         if row_key is None:
             return Strategy("Retract", self._why_retract(input_.derived), "all rows of each partition, in order")
@@ -197,7 +197,7 @@ class TopN(OwnTtl):
             f"rows are replaced by the key {', '.join(row_key)} and only ever by better ones in the order "
             f"{order}, so a row that drops out of the ranks returns only by its own update{self._why_deleted(input_)}"
         )
-        return Strategy(f"UpdateFast[{', '.join(row_key)}]", reason, f"{kept} rows of each partition, by that key")
+        return Strategy(f"UpdateFast[{', '.join(row_key)}]", reason, f"{top_n} rows of each partition, by that key")
 
     def step(self, context: StepContext) -> Keyed:
         """All columns by partition, to the kernel of the strategy."""
@@ -338,15 +338,15 @@ class TopN(OwnTtl):
         if not moves or self._is_limit or not steady:
             return {}
         ranks = (self.rank_column,) if self.with_rank else ()
-        known = dict(constant((*self.partition_by, *ranks), among=input_.schema.names))
+        directions = dict(constant((*self.partition_by, *ranks), among=input_.schema.names))
         if (self.rank_start, self.rank_end) == (1, 1):
-            return known if input_.never_moves else {}
+            return directions if input_.never_moves else {}
         for first in self.order_by[:1]:
             is_time = input_.schema.column(first.column).time is not None
             move = Monotonicity.INCREASING if is_time else moves.get(first.column)
             better = Monotonicity.INCREASING if first.descending else Monotonicity.DECREASING
-            known[first.column] = better if move in (Monotonicity.CONSTANT, better) else Monotonicity.NOT_MONOTONIC
-        return known
+            directions[first.column] = better if move in (Monotonicity.CONSTANT, better) else Monotonicity.NOT_MONOTONIC
+        return directions
 
     def _falling(self, input_: Derived) -> str | None:
         """The first column of the order by which a row may get worse, or None. Named again, a column orders nothing."""

@@ -91,22 +91,22 @@ def _agreed(inputs: Sequence[Derived]) -> Mapping[str, Monotonicity]:
 
 def _require_same_columns(node: str, first: Derived, other: Derived) -> None:
     """Raise PipelineError unless names, order, types and the units of times are the same."""
-    one, two = (input_.node or "an input" for input_ in (first, other))
+    left, right = (input_.node or "an input" for input_ in (first, other))
     advice = "Put a project before the union that gives both the same columns in the same order."
     if len(first.schema) != len(other.schema):
         names = [", ".join(input_.schema.names) for input_ in (first, other)]
-        message = f"all inputs need the same columns, but {one} has {names[0]} and {two} has {names[1]}. {advice}"
+        message = f"all inputs need the same columns, but {left} has {names[0]} and {right} has {names[1]}. {advice}"
         raise PipelineError(message, node)
     for at, (a, b) in enumerate(zip(first.schema, other.schema, strict=True), start=1):
         if a.name != b.name or not a.type.is_held_as(b.type):
             message = (
-                f"all inputs need the same columns, but column {at} is {a.name} {a.type.flink} in {one} "
-                f"and {b.name} {b.type.flink} in {two}. {advice}"
+                f"all inputs need the same columns, but column {at} is {a.name} {a.type.flink} in {left} "
+                f"and {b.name} {b.type.flink} in {right}. {advice}"
             )
             raise PipelineError(message, node)
         if a.time is not None and b.time is not None and a.time is not b.time:
             message = (
-                f"the event time {a.name} is {a.time.value} in {one} and {b.time.value} in {two}. "
+                f"the event time {a.name} is {a.time.value} in {left} and {b.time.value} in {right}. "
                 "Read both sources in the same unit, or convert one in a project."
             )
             raise PipelineError(message, node)

@@ -85,7 +85,7 @@ class Unnest(Operator):
         (input_,) = inputs
         type_ = analyzer.type_of(self.collection, input_.schema, node, "collection")
         types = self._types(node, type_)
-        new = [Column(name, each) for name, each in zip(self.names, types, strict=True)]
+        new = [Column(name, column_type) for name, column_type in zip(self.names, types, strict=True)]
         if self.position is not None:
             new.append(Column(self.position, INT, nullable=self.keeps_empty))
         columns = (*input_.schema.columns, *new)
@@ -146,47 +146,47 @@ class Unnest(Operator):
         """CROSS JOIN UNNEST(collection) AS u (name), or LEFT JOIN."""
         ((table, schema),) = inputs
         columns = (*self.names, *((self.position,) if self.position is not None else ()))
-        kept = [f"t.{quote(name)}" for name in schema.names]
+        own_columns = [f"t.{quote(name)}" for name in schema.names]
         join, condition = ("LEFT JOIN", " ON TRUE") if self.keeps_empty else ("CROSS JOIN", "")
         collection = quote(self.collection) if self.collection in schema else self.collection
         ordinality = " WITH ORDINALITY" if self.position is not None else ""
         return (
-            f"SELECT {', '.join([*kept, *(f'u.{quote(name)}' for name in columns)])}\nFROM {quote(table)} AS t\n"
+            f"SELECT {', '.join([*own_columns, *(f'u.{quote(name)}' for name in columns)])}\nFROM {quote(table)} AS t\n"
             f"{join} UNNEST({collection}){ordinality} AS u ({', '.join(map(quote, columns))}){condition}"
         )
 
     def _types(self, node: str, type_: Type) -> Sequence[Type]:
         """The types of the element's columns. Raises PipelineError."""
-        found: Sequence[Type] | None = None
+        types: Sequence[Type] | None = None
         if self.elements is Elements.VALUES and isinstance(type_, Array):
-            found = self._types_of_fields(node, type_.element) if self.fields else type_.parts
+            types = self._types_of_fields(node, type_.element) if self.fields else type_.parts
         elif self.elements is Elements.ENTRIES and isinstance(type_, Map):
-            found = type_.parts
+            types = type_.parts
         elif self.elements is Elements.COPIES and isinstance(type_, Map) and type_.value in INTEGERS:
-            found = (type_.key,)
-        if found is None:
+            types = (type_.key,)
+        if types is None:
             wanted = {Elements.VALUES: "an array", Elements.ENTRIES: "a map", Elements.COPIES: "a map of counts"}
             message = (
                 f"collection: {self.collection} is of type {type_.flink}, but unnesting {self.elements.value} needs "
                 f"{wanted[self.elements]}."
             )
             raise PipelineError(message, node, "collection")
-        if len(found) != len(self.names):
-            columns = "1 column" if len(found) == 1 else f"{len(found)} columns"
+        if len(types) != len(self.names):
+            columns = "1 column" if len(types) == 1 else f"{len(types)} columns"
             message = f"names: an element of {type_.flink} has {columns}, but the names are: {', '.join(self.names)}."
             raise PipelineError(message, node, "names")
-        if problem := next((each.unsupported for each in found if each.unsupported), None):
+        if problem := next((column_type.unsupported for column_type in types if column_type.unsupported), None):
             message = f"collection: {problem}."
             raise PipelineError(message, node, "collection")
-        return found
+        return types
 
     def _types_of_fields(self, node: str, type_: Type) -> Sequence[Type]:
         """The types of the fields of a row. Raises PipelineError."""
-        known = dict(type_.fields) if isinstance(type_, Row) else {}
-        if missing := [name for name in self.fields if name not in known]:
-            message = f"fields: {unknown_name('field', missing[0], known)}."
+        types = dict(type_.fields) if isinstance(type_, Row) else {}
+        if missing := [name for name in self.fields if name not in types]:
+            message = f"fields: {unknown_name('field', missing[0], types)}."
             raise PipelineError(message, node, "fields")
-        return [known[name] for name in self.fields]
+        return [types[name] for name in self.fields]
 
     def _each(self) -> str:
         """The elements as structs of the new columns, whose names are their positions."""

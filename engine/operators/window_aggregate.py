@@ -227,7 +227,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
             "window_time": self.window_time,
         }
         keys = key_expressions(self.group_by)
-        made = in_zone(context, len(keys) + 2) if self.window_time else ()
+        zoned = in_zone(context, len(keys) + 2) if self.window_time else ()
         if self.window_columns:
             values, calls = plan_calls(self.aggregates, input_.schema, context.schema, places_before=2)
             attached = KeyedInput(
@@ -238,7 +238,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
             columnar = self._columnar(None, calls, input_)
             attaching = partial(AttachedWindowKernel, calls, **settings)
             return Keyed(
-                (attached,), attaching, True, columnar=columnar, zone=context.zone, in_zone=made, holds=ACCUMULATORS
+                (attached,), attaching, True, columnar=columnar, zone=context.zone, in_zone=zoned, holds=ACCUMULATORS
             )
         time = input_.schema.event_time
         assert time is not None
@@ -248,7 +248,7 @@ class WindowAggregate(WithFunctions, GivenWindows):
         kernel = partial(by_kind, self.windowing, calls, **settings)
         keyed = KeyedInput(keys, (time.milliseconds_in(context.zone), *values))
         columnar = self._columnar(self.windowing, calls, input_)
-        return Keyed((keyed,), kernel, True, columnar=columnar, zone=context.zone, in_zone=made, holds=ACCUMULATORS)
+        return Keyed((keyed,), kernel, True, columnar=columnar, zone=context.zone, in_zone=zoned, holds=ACCUMULATORS)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """GROUP BY with the windows that each row falls into."""

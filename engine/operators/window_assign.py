@@ -102,14 +102,14 @@ class WindowAssign(MadeWindows):
                 "columnar: the rows of sessions, which are compiled if there are many records",
             )
             keyed = KeyedInput(tuple(map(quote, self.partition_by)), (time.milliseconds_in(context.zone), *names))
-            made = in_zone(context, len(names) + 2)
-            return Keyed((keyed,), None, uses_time=True, columnar=kernel, zone=context.zone, in_zone=made)
-        start, end, each = self._bounds(time.milliseconds_in(context.zone))
+            zoned = in_zone(context, len(names) + 2)
+            return Keyed((keyed,), None, uses_time=True, columnar=kernel, zone=context.zone, in_zone=zoned)
+        start, end, starts = self._bounds(time.milliseconds_in(context.zone))
         last = f"timestamp_millis({end} - 1)"
         if context.zone is not None and time.is_instant:
             last = context.zone.instant_sql(f"CAST({last} AS TIMESTAMP_NTZ)")
         bounds = (f"timestamp_millis({start})", f"timestamp_millis({end})", last)
-        return Native((Projection((*names, *bounds), each=each),))
+        return Native((Projection((*names, *bounds), each=starts),))
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """Each row once per window."""
@@ -169,9 +169,9 @@ class WindowAssign(MadeWindows):
             return input_.upsert_keys
         time = input_.schema.event_time
         # If a row's time may change, +U alone does not tell which windows the row has left.
-        kept = [key for key in input_.upsert_keys if time is not None and (input_.is_insert_only or time.name in key)]
+        keys = [key for key in input_.upsert_keys if time is not None and (input_.is_insert_only or time.name in key)]
         added = {column.name for column in bounds[:2]}
-        return frozenset(key | added for key in kept) if kept else NO_KEYS
+        return frozenset(key | added for key in keys) if keys else NO_KEYS
 
 
 OPERATOR = WindowAssign

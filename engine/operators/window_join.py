@@ -135,8 +135,8 @@ class WindowJoinKernel(WindowRowsColumns):
                 return Pairs(lefts[wanted], nobody[: wanted.sum()])
             case JoinKind.RIGHT:
                 alone = np.setdiff1d(rights, met.rights)
-                made = _both(met, Pairs(nobody[: len(alone)], alone))
-                return _at(made, np.lexsort((made.lefts, made.rights)))
+                pairs = _both(met, Pairs(nobody[: len(alone)], alone))
+                return _at(pairs, np.lexsort((pairs.lefts, pairs.rights)))
             case _:
                 if self.kind.keeps_left:
                     alone = np.setdiff1d(lefts, met.lefts)
@@ -265,8 +265,8 @@ class WindowJoin(KeyedJoin, RoutesLate):
         columnar = Columnar(kernel, f"columnar: the rows of a window at once{checked}")
         if self.windowing is not None:
             sides = self.sides(context.node, left, right, timed=True, zone=zone)
-            made = in_zone(context, len(context.schema) - 1)
-            return Keyed(sides, None, uses_time=True, columnar=columnar, zone=zone, in_zone=made, holds=SIDES)
+            zoned = in_zone(context, len(context.schema) - 1)
+            return Keyed(sides, None, uses_time=True, columnar=columnar, zone=zone, in_zone=zoned, holds=SIDES)
         sides = self.sides(context.node, left, right, timed=False)
         attached = tuple(
             _attached(side, window, schema, zone)
@@ -277,8 +277,8 @@ class WindowJoin(KeyedJoin, RoutesLate):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The row of each side, in its window."""
         keys = tuple(zip(self.right_keys, self.left_keys, strict=True))
-        made = (output[-3], output[-2]) if self.windowing is not None else None
-        return pair_origins(inputs, output, keys, window=made)
+        bounds = (output[-3], output[-2]) if self.windowing is not None else None
+        return pair_origins(inputs, output, keys, window=bounds)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN within each window."""
@@ -312,16 +312,16 @@ class WindowJoin(KeyedJoin, RoutesLate):
         tests = [f"{quote(a)} = {quote(renamed[b])}" for a, b in pairs]
         on = " AND ".join([*tests, *([f"({self.condition})"] if self.condition is not None else [])])
         from_right = f"(SELECT {other} FROM {right_table})"
-        made = BOUNDS if self.windowing is not None else ()
+        bounds = BOUNDS if self.windowing is not None else ()
         columns = [quote(column.name) for column in left]
         if self.kind.is_left_only:
             negation = "NOT " if self.kind is JoinKind.ANTI else ""
             return (
-                f"SELECT {', '.join([*columns, *made])}\nFROM {left_table}\n"
+                f"SELECT {', '.join([*columns, *bounds])}\nFROM {left_table}\n"
                 f"WHERE {negation}EXISTS (SELECT 1 FROM {from_right} WHERE {on})"
             )
         columns += [quote(name) for name in in_pair]
-        for bound in made:
+        for bound in bounds:
             value = f"COALESCE({bound}, _{bound})" if self.kind.keeps_right else bound
             columns.append(f"{value} AS {bound}")
         return f"SELECT {', '.join(columns)}\nFROM {left_table}\n{self.kind.sql} {from_right}\nON {on}"

@@ -85,10 +85,10 @@ class WindowTopNKernel(WindowRowsColumns):
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Rank the rows of each window; emit those of the windows that end."""
         rows = WaitingRows(self.ends, chunk, timeline)
-        numbers, kept = np.arange(len(rows.ports)), chunk.state.num_rows
+        numbers, num_held = np.arange(len(rows.ports)), chunk.state.num_rows
         keys = order_keys([rows.columns[0][column.place] for column in self.order], self.order, len(numbers))
         # The state's rows are in order already, and older than the records.
-        arrival = np.where(numbers < kept, numbers, -numbers) if self.later_first else numbers
+        arrival = np.where(numbers < num_held, numbers, -numbers) if self.later_first else numbers
         entries, windows, origins = rows.by_window(keys, arrival)
         ranks = windows.ordinals + 1
         best = ranks <= self.last
@@ -224,8 +224,8 @@ class WindowTopN(GivenWindows):
         else:
             assert schema.event_time is not None
             rows = in_windows(input_.table, input_.late, schema.event_time.milliseconds, self.windowing)
-            made = context.schema.names[len(schema) :]
-            times = dict(zip(made, map(f.expr, bounds(with_time=True)), strict=False))
+            time_names = context.schema.names[len(schema) :]
+            times = dict(zip(time_names, map(f.expr, bounds(with_time=True)), strict=False))
         if self.later_first:
             # Among equal rows the later one is first: positions are negated.
             rows = rows.withColumn(SEQ, -f.col(SEQ))
@@ -238,8 +238,8 @@ class WindowTopN(GivenWindows):
     def origins(self, inputs: Sequence[Sequence[str]], output: Sequence[str]) -> Sequence[Origin]:
         """The rows of its partition and window, which it competes with."""
         names = (*self.partition_by, *self.window_columns)
-        made = None if self.window_columns else (output[len(inputs[0])], output[len(inputs[0]) + 1])
-        return (Origin(tuple((name, name) for name in names), made),)
+        window = None if self.window_columns else (output[len(inputs[0])], output[len(inputs[0]) + 1])
+        return (Origin(tuple((name, name) for name in names), window),)
 
     def meaning(self, emission: Emission) -> Meaning:
         """Rows that enter the ranking, change their rank or leave it."""

@@ -62,8 +62,8 @@ class Automaton:
             for way in ways:
                 variables.append(way.variable)
                 targets.append(way.target)
-                for each in (way.tests, *way.ends):
-                    tested += each
+                for conjunction in (way.tests, *way.ends):
+                    tested += conjunction
                     tests.append(len(tested))
                 sets.append(len(tests) - 1)
             states.append(len(variables))
@@ -93,7 +93,7 @@ class _Builder:
 
     def ways(self, state: int) -> tuple[Way, ...]:
         """The ways on from a state, directly or after transitions without a row."""
-        found: list[Way] = []
+        ways_on: list[Way] = []
         waiting: list[tuple[int, Tests]] = [(state, ())]
         while waiting:
             at, before = waiting.pop()
@@ -102,8 +102,8 @@ class _Builder:
                 if step.variable is None:
                     waiting.append((step.target, tests))
                 else:
-                    found.append(Way(tests, step.variable, step.target, tuple(self._ends(step.target, ()))))
-        return tuple(found)
+                    ways_on.append(Way(tests, step.variable, step.target, tuple(self._ends(step.target, ()))))
+        return tuple(ways_on)
 
     def _ends(self, state: int, before: Tests) -> Iterator[Tests]:
         for step in self.states[state]:

@@ -46,8 +46,8 @@ def matched(
     rows = rows.repartition(*map(f.col, key_names)) if keys else rows.coalesce(1)
     rows = rows.sortWithinPartitions(*key_names, SEQ, STEP)
     numbers = ", ".join(f"{quote(column.name)} {_numbered(column.type)}" for column in output)
-    found = rows.mapInArrow(sent(_found(kernel, len(keys), len(values), output)), numbers)
-    return found.select(*(_as_time(column.name, column.type) for column in output))
+    matches = rows.mapInArrow(sent(_found(kernel, len(keys), len(values), output)), numbers)
+    return matches.select(*(_as_time(column.name, column.type) for column in output))
 
 
 def _numbered(type_: Type) -> Type:
@@ -82,7 +82,7 @@ def _found(
         schema = pa.schema([(name, type_.arrow) for name, type_ in types])
         for rows in _whole_keys(records, keys):
             columns = rows.columns[:keys], rows.columns[keys : keys + values]
-            of_keys, of_values = ([column.type for column in each] for each in columns)
+            of_keys, of_values = ([column.type for column in arrays] for arrays in columns)
             layout = Layout(tuple(of_keys), (tuple(of_values),), tuple(schema.types))
             yield pa.RecordBatch.from_arrays(list(_matches(kernel(layout), *columns)), schema=schema)
 

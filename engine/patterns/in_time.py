@@ -86,35 +86,35 @@ def matched(
     ways = Ways(states, way_variables, way_targets, way_sets, tests, tested, wanted)
     depth = len(program) + 1
     conditions = Conditions(program, program_starts, cells, known, len(groups), list(range(depth)), list(range(depth)))
-    kept, total = len(roles), len(groups)
-    fired_ones, found, found_rows, left, spans = empty(), empty(), empty(), empty(), empty()
+    state_size, total = len(roles), len(groups)
+    fired_ones, found_matches, found_rows, left, spans = empty(), empty(), empty(), empty(), empty()
     steps, matches = Steps(empty(), empty(), empty(), empty()), Matches(empty(), empty(), empty(), empty())
     holds = list(range(len(program_starts) - 1))
     # All rows that were processed, in order.
     taken, taken_by, lates = empty(), empty(), empty()
     # Of each match, the firing with which it began, and the last one after which it was there.
     begun, seen = empty(), empty()
-    next_kept, record, failed = 0, kept, 0
+    next_kept, record, failed = 0, state_size, 0
     for group in range(len(limits)):
         first_taken, first_step = len(taken), len(steps.befores)
         first_match, first_firing = len(matches.states), len(fired_ones) // FIRED
         partial, complete, pending = empty(), empty(), empty()
         timers, timer_dues, timer_origins = empty(), empty(), empty()
         head = fired = 0
-        while next_kept < kept and groups[next_kept] == group:
-            role, one, two, three = roles[next_kept], ones[next_kept], twos[next_kept], threes[next_kept]
+        while next_kept < state_size and groups[next_kept] == group:
+            role, number, two, three = roles[next_kept], ones[next_kept], twos[next_kept], threes[next_kept]
             if role == MATCHED:
                 taken.append(next_kept)
                 taken_by.append(-1)
             elif role == STEP:
-                steps.befores.append(-1 if one < 0 else first_step + one)
+                steps.befores.append(-1 if number < 0 else first_step + number)
                 steps.variables.append(two)
                 steps.rows.append(taken[first_taken + three])
                 steps.places.append(first_taken + three)
             elif role in (PARTIAL, COMPLETE):
                 first = -1 if three < 0 else taken[first_taken + three]
                 age = EMPTY if three < 0 else first_taken + three
-                match = begin(matches, one, -1 if two < 0 else first_step + two, first, age)
+                match = begin(matches, number, -1 if two < 0 else first_step + two, first, age)
                 add(partial if role == PARTIAL else complete, matches.ages, match)
             elif role == TIMER:
                 timers.append(times[next_kept])
@@ -131,7 +131,7 @@ def matched(
         is_record = True
         while is_record and not failed:
             is_record = record < total and groups[record] == group
-            limit = befores[record - kept] if is_record else limits[group]
+            limit = befores[record - state_size] if is_record else limits[group]
             while not failed and (fired < len(timers) and timer_dues[fired] < limit if waits else head < len(pending)):
                 firing, origin, mark = len(fired_ones) // FIRED, timer_origins[fired] if waits else pending[head], 0
                 fired_ones.append(timer_dues[fired] if waits else -1)
@@ -143,7 +143,7 @@ def matched(
                     while fired < len(timers) and timers[fired] <= mark:
                         fired += 1
                 # Of timers that set one another, the second one's origin is passed on.
-                is_second = origin < 0 or (origin < kept and roles[origin] == TIMER and ones[origin] == 1)
+                is_second = origin < 0 or (origin < state_size and roles[origin] == TIMER and ones[origin] == 1)
                 begins, is_done, has_time, time = False, False, False, mark
                 while not is_done and not failed:
                     is_row = head < len(pending) and (not waits or times[pending[head]] <= mark)
@@ -171,21 +171,21 @@ def matched(
                                 end = time + within_ms
                                 set_timer(end, ends_due[row], setter, timers, timer_dues, timer_origins, fired)
                     failed = release(
-                        partial, complete, matches, steps, skip, skip_to, firing, group, time, found, found_rows
+                        partial, complete, matches, steps, skip, skip_to, firing, group, time, found_matches, found_rows
                     )
                 while len(begun) < len(matches.states):
                     begun.append(firing)
                     seen.append(-1)
                 for heap in (partial, complete):
-                    for one in heap:
-                        seen[one] = firing
+                    for number in heap:
+                        seen[number] = firing
             if not is_record or failed:
                 break
             if not waits:
                 # The next round takes it.
                 pending.append(record)
-            elif times[record] <= marks[record - kept]:
-                lates.append(record - kept)
+            elif times[record] <= marks[record - state_size]:
+                lates.append(record - state_size)
             else:
                 set_timer(times[record], dues[record], record, timers, timer_dues, timer_origins, fired)
                 at = len(pending)
@@ -204,13 +204,13 @@ def matched(
         span(matches, steps, begun, seen, taken_by, first_match, first_step, first_taken, firings, group, spans)
         for at in range(fired, len(timers)):
             origin = timer_origins[at]
-            is_second = origin < 0 or (origin < kept and roles[origin] == TIMER and ones[origin] == 1)
+            is_second = origin < 0 or (origin < state_size and roles[origin] == TIMER and ones[origin] == 1)
             leave(left, group, TIMER, origin, int(is_second), -1, -1, timers[at])
         for at in range(head, len(pending)):
             leave(left, group, WAITING, pending[at], -1, -1, -1, times[pending[at]])
     return (
         np.array(fired_ones, np.int64),
-        np.array(found, np.int64),
+        np.array(found_matches, np.int64),
         np.array(found_rows, np.int64),
         np.array(left, np.int64),
         np.array(lates, np.int64),
@@ -254,8 +254,8 @@ def keep(
     rows = [-1 for _ in range(len(taken) - first_taken)]
     numbers = [-1 for _ in range(len(steps.befores) - first_step)]
     for heap in (partial, complete):
-        for one in heap:
-            step = matches.lasts[one]
+        for match in heap:
+            step = matches.lasts[match]
             while step >= 0 and numbers[step - first_step] < 0:
                 numbers[step - first_step] = 0
                 rows[steps.places[step] - first_taken] = 0
@@ -277,10 +277,12 @@ def keep(
             before = -1 if before < 0 else numbers[before - first_step]
             leave(left, group, STEP, -1, before, steps.variables[step], row, 0)
     for role in (PARTIAL, COMPLETE):
-        for one in partial if role == PARTIAL else complete:
-            last, age = matches.lasts[one], matches.ages[one]
+        for match in partial if role == PARTIAL else complete:
+            last, age = matches.lasts[match], matches.ages[match]
             last = -1 if last < 0 else numbers[last - first_step]
-            leave(left, group, role, -1, matches.states[one], last, -1 if age == EMPTY else rows[age - first_taken], 0)
+            leave(
+                left, group, role, -1, matches.states[match], last, -1 if age == EMPTY else rows[age - first_taken], 0
+            )
 
 
 def span(
@@ -298,12 +300,12 @@ def span(
 ) -> None:
     """Tell how long the matches of a key are there, and the rows that they need. firings: how many there were."""
     untils = [-1 for _ in range(len(steps.befores) - first_step)]
-    for one in range(first_match, len(matches.states)):
+    for match in range(first_match, len(matches.states)):
         # The match without rows is always there.
-        if matches.firsts[one] >= 0 and (begun[one] < 0 or seen[one] >= 0):
-            until = seen[one] + 1
-            tell(spans, group, PARTIAL, begun[one], until, firings)
-            step = matches.lasts[one] - first_step
+        if matches.firsts[match] >= 0 and (begun[match] < 0 or seen[match] >= 0):
+            until = seen[match] + 1
+            tell(spans, group, PARTIAL, begun[match], until, firings)
+            step = matches.lasts[match] - first_step
             untils[step] = max(untils[step], until)
     of_rows = [-1 for _ in range(len(taken_by) - first_taken)]
     for at in range(len(untils) - 1, -1, -1):

@@ -85,7 +85,7 @@ class MatchKernel:
         self.variables = tuple(variables)
         self.automaton = automaton_of(variables)
         self.conditions = conditions
-        self.programs = [None if one is None else one.program() for one in conditions]
+        self.programs = [None if condition is None else condition.program() for condition in conditions]
         self.measures = measures
         self.after = after
         self.within_ms = within_ms
@@ -114,7 +114,7 @@ class MatchKernel:
         timers = timers_of(chunk, timeline, self.due_ms(state), times[len(state) :])
         order = order_keys([columns[column.place] for column in self.order], self.order, len(times))
         conditions = self._conditions(columns)
-        fired, found, found_rows, left, lates, processed, taken_by, spans, failed = matched(
+        fired, found_matches, found_rows, left, lates, processed, taken_by, spans, failed = matched(
             state.column("role").to_numpy(),
             state.column("one").to_numpy(),
             state.column("two").to_numpy(),
@@ -143,7 +143,7 @@ class MatchKernel:
         if failed:
             raise self.after.refusal(is_first=failed == FIRST_ROW)
         places, fire_times, origins = _columns(fired, FIRED)
-        firings, groups, match_times, starts = _columns(found, FOUND)
+        firings, groups, match_times, starts = _columns(found_matches, FOUND)
         matches = Runs(starts, len(found_rows) // FOUND_ROWS)
         forwards = matches.spread(matches.starts + matches.ends - 1) - np.arange(matches.size)
         variables, rows = (column[forwards] for column in _columns(found_rows, FOUND_ROWS))
@@ -184,8 +184,8 @@ class MatchKernel:
             origin_seqs,
             origin_steps,
         )
-        kept = [pa.array(one, type_) for one, type_ in zip(fixed, _FIXED.values(), strict=True)]
-        kept += taken(columns, np.where(is_row, left_rows, -1), may_miss=True)
+        state_columns = [pa.array(field, type_) for field, type_ in zip(fixed, _FIXED.values(), strict=True)]
+        state_columns += taken(columns, np.where(is_row, left_rows, -1), may_miss=True)
         left_waiting = left_rows[roles == WAITING]
         stays = stays_of(
             chunk,
@@ -196,7 +196,7 @@ class MatchKernel:
             _columns(spans, SPAN),
             state_sample(self.state_schema, columns),
         )
-        new_state = state_batch(self.state_schema, left_groups, kept)
+        new_state = state_batch(self.state_schema, left_groups, state_columns)
         return Advanced(emitted, new_state, self._lates(chunk, times, lates), stays=stays)
 
     def kinds(self, state: pa.RecordBatch) -> Longs:
@@ -206,7 +206,7 @@ class MatchKernel:
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The buffered rows, the partial matches, and complete matches that wait for older ones."""
         columns = names.columns(skip=1)
-        role, one, two, three = (state.column(name).to_pylist() for name in ("role", "one", "two", "three"))
+        role, befores, two, three = (state.column(name).to_pylist() for name in ("role", "one", "two", "three"))
         values = list(zip(*map(to_pylist, state.columns[-len(self.layout.values[0]) :]), strict=True))
         by_role: dict[int, list[int]] = {}
         for at, number in enumerate(role):
@@ -226,7 +226,7 @@ class MatchKernel:
                     at = steps[step]
                     row = values[rows[three[at]]]
                     chain.append((number, self.variables[two[at]].name, *names.show(row[1:], skip=1)))
-                    step = one[at]
+                    step = befores[at]
                 of_them += reversed(chain)
             if of_them:
                 tables.append(state_table(title, ("match", "variable", *columns), of_them))
@@ -234,10 +234,10 @@ class MatchKernel:
 
     def _conditions(self, columns: Columns) -> _Conditions:
         size = len(columns[0])
-        written = [one for one in self.programs if isinstance(one, Program)]
-        ordered, cells = {at for one in written for at in one.by_order}, dict[int, tuple[Longs, Flags]]()
+        written = [code for code in self.programs if isinstance(code, Program)]
+        ordered, cells = {at for code in written for at in code.by_order}, dict[int, tuple[Longs, Flags]]()
         by_type: dict[pa.DataType, list[int]] = {}
-        for place in sorted({at for one in written for at in one.places}):
+        for place in sorted({at for code in written for at in code.places}):
             column = columns[place]
             if place in ordered:
                 by_type.setdefault(column.type, []).append(place)
@@ -250,23 +250,23 @@ class MatchKernel:
         largest = {place: int(np.abs(of.astype(np.float64)).max(initial=0)) for place, (of, _) in cells.items()}
         numbered = {place: at for at, place in enumerate(cells)}
         program, starts, called = list[int](), [0], False
-        for one in self.programs:
-            fits = one is None or (isinstance(one, Program) and one.fits(largest) and not _has_nan(columns, one))
+        for code in self.programs:
+            fits = code is None or (isinstance(code, Program) and code.fits(largest) and not _has_nan(columns, code))
             if not fits:
                 called = True
                 program += [CALL] + [0] * (WIDTH - 1)
-            elif isinstance(one, Program):
-                program += one.numbers(numbered)
+            elif isinstance(code, Program):
+                program += code.numbers(numbered)
             starts.append(len(program))
         calls: Calls | None = None
         if called:
             rows = list(zip(*map(to_pylist, columns), strict=True))
-            calls = [_always if one is None else one.called(rows) for one in self.conditions]
+            calls = [_always if condition is None else condition.called(rows) for condition in self.conditions]
         of_all, known_of_all = (
-            np.concatenate([np.zeros(0, np.int64), *(each[at] for each in cells.values())]) for at in range(2)
+            np.concatenate([np.zeros(0, np.int64), *(cell[at] for cell in cells.values())]) for at in range(2)
         )
-        known = known_of_all.astype(np.int64)
-        return _Conditions(np.array(program, np.int64), np.array(starts, np.int64), of_all, known, calls)
+        not_null = known_of_all.astype(np.int64)
+        return _Conditions(np.array(program, np.int64), np.array(starts, np.int64), of_all, not_null, calls)
 
     def _measured(self, value: Value, matches: _InMatches, times_ms: Longs, type_: pa.DataType) -> pa.Array:
         """A value of each match."""
@@ -347,11 +347,11 @@ class _InMatches:
         froms, untils = self.bounds(value.variable)
         places = froms + value.offset if value.is_first else untils - 1 - value.offset
         has_row = untils - froms > value.offset
-        (found,) = taken([self.columns[value.place]], np.where(has_row, places, -1), may_miss=True)
+        (values,) = taken([self.columns[value.place]], np.where(has_row, places, -1), may_miss=True)
         if value.missing is None or has_row.all():
-            return found
+            return values
         (missing,) = taken([self.columns[value.missing]], self.matches.starts)
-        return pc.if_else(pa.array(has_row), found, missing)
+        return pc.if_else(pa.array(has_row), values, missing)
 
     def in_python(self) -> list[Row]:
         """The rows, for functions."""
@@ -370,8 +370,8 @@ def _numbers(column: pa.Array) -> tuple[Longs, Flags]:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64), np.zeros(len(column), np.bool_)
     values, there = in_order(column)
-    known = np.ones(len(column), np.bool_) if there is None else there
-    return np.where(known, values, 0), known
+    not_null = np.ones(len(column), np.bool_) if there is None else there
+    return np.where(not_null, values, 0), not_null
 
 
 def _has_nan(columns: Columns, program: Program) -> bool:

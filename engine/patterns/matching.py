@@ -72,12 +72,12 @@ def begin(matches: Matches, state: int, last: int, first: int, age: int) -> int:
 
 def in_time(partial: list[int], matches: Matches, times: Longs, time_ms: int, within_ms: int) -> list[int]:
     """The partial matches that do not take too long."""
-    kept = list(range(0))
-    for one in partial:
-        first = matches.firsts[one]
+    remaining = list(range(0))
+    for match in partial:
+        first = matches.firsts[match]
         if first < 0 or time_ms < times[first] + within_ms:
-            add(kept, matches.ages, one)
-    return kept
+            add(remaining, matches.ages, match)
+    return remaining
 
 
 def take(
@@ -94,8 +94,13 @@ def take(
 ) -> list[int]:
     """Process the next row, whose place in the order is given. Returns the partial matches after it."""
     going_on, ended = list(range(0)), list(range(0))
-    for one in partial:
-        state, last, first, age = matches.states[one], matches.lasts[one], matches.firsts[one], matches.ages[one]
+    for match in partial:
+        state, last, first, age = (
+            matches.states[match],
+            matches.lasts[match],
+            matches.firsts[match],
+            matches.ages[match],
+        )
         # Each condition is evaluated once.
         for variable in range(len(holds)):
             holds[variable] = -1
@@ -117,9 +122,9 @@ def take(
                 if is_own != is_met:
                     break
         if first < 0:
-            add(going_on, matches.ages, one)
-    for one in ended:
-        add(complete, matches.ages, one)
+            add(going_on, matches.ages, match)
+    for match in ended:
+        add(complete, matches.ages, match)
     return going_on
 
 
@@ -158,12 +163,12 @@ def release(
 ) -> int:
     """Emit the complete matches that precede all partial ones. Returns why the search cannot go on, or 0."""
     while len(complete) > 0 and matches.ages[complete[0]] <= matches.ages[partial[0]]:
-        one = poll(complete, matches.ages)
+        match = poll(complete, matches.ages)
         found.append(firing)
         found.append(group)
         found.append(time_ms)
         found.append(len(found_rows) // FOUND_ROWS)
-        place, step = -1, matches.lasts[one]
+        place, step = -1, matches.lasts[match]
         past = steps.places[step] + 1
         while step >= 0:
             found_rows.append(steps.variables[step])
@@ -172,9 +177,9 @@ def release(
                 place = steps.places[step]
             step = steps.befores[step]
         if skip == TO_NEXT_ROW:
-            past = matches.ages[one] + 1
+            past = matches.ages[match] + 1
         elif skip >= TO_FIRST:
-            if place < 0 or place == matches.ages[one]:
+            if place < 0 or place == matches.ages[match]:
                 return NO_ROW if place < 0 else FIRST_ROW
             past = place
         remove_before(partial, matches.ages, past)

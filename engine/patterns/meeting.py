@@ -101,27 +101,27 @@ def meets(variable: int, last: int, row: int, conditions: Conditions, steps: Ste
                 return int(calls[variable](match_variables, match_rows, row))
         else:
             top -= 1
-            one, other = values[top], values[top + 1]
+            operand, other = values[top], values[top + 1]
             both = there[top] & there[top + 1]
             if code == COMPARE:
-                values[top] = program[at + 1 if one < other else at + 2 if one == other else at + 3]
+                values[top] = program[at + 1 if operand < other else at + 2 if operand == other else at + 3]
             elif code == AND:
                 # False decides, even beside NULL.
-                decides = (there[top] & (1 - one)) | (there[top + 1] & (1 - other))
+                decides = (there[top] & (1 - operand)) | (there[top + 1] & (1 - other))
                 values[top] = 1 - decides
                 both |= decides
             elif code == OR:
-                values[top] = (there[top] & one) | (there[top + 1] & other)
+                values[top] = (there[top] & operand) | (there[top + 1] & other)
                 both |= values[top]
             elif code == SAME:
-                values[top] = int(there[top] == there[top + 1] and (both == 0 or one == other))
+                values[top] = int(there[top] == there[top + 1] and (both == 0 or operand == other))
                 both = 1
             elif code == ADD:
-                values[top] = one + other
+                values[top] = operand + other
             elif code == SUBTRACT:
-                values[top] = one - other
+                values[top] = operand - other
             else:
-                values[top] = one * other
+                values[top] = operand * other
             there[top] = both
     return values[0] & there[0] if top == 0 else 1
 

@@ -144,15 +144,15 @@ class _Reader:
 def _bounds(text: str) -> tuple[int, int | None]:
     if text in ("*", "+", "?"):
         return {"*": (0, None), "+": (1, None), "?": (0, 1)}[text]
-    found = _RANGE.fullmatch(text)
-    if found is None or not (found[1] or found[3]):
+    parsed = _RANGE.fullmatch(text)
+    if parsed is None or not (parsed[1] or parsed[3]):
         message = f"the quantifier {text} is a number of rows, or two: {{2}}, {{2,}}, {{2,3}}"
         raise ValueError(message)
-    if not found[1]:
-        message = f"the quantifier {text} has no least number, which Flink does not support. Write {{0,{found[3]}}}"
+    if not parsed[1]:
+        message = f"the quantifier {text} has no least number, which Flink does not support. Write {{0,{parsed[3]}}}"
         raise ValueError(message)
-    least = int(found[1])
-    most = least if not found[2] else int(found[3]) if found[3] else None
+    least = int(parsed[1])
+    most = least if not parsed[2] else int(parsed[3]) if parsed[3] else None
     if most == 0:
         message = f"the quantifier {text} lets no row match. Leave the variable out"
         raise ValueError(message)

@@ -46,39 +46,39 @@ class MatchPlan:
 
     def measure(self, text: str) -> tuple[Value, Column]:
         """A measure, and its column without a name. Raises ValueError for anything but one value of the match."""
-        found = referring(text, self.variables, self.schema.names)
-        if not found.is_reference:
+        parsed = referring(text, self.variables, self.schema.names)
+        if not parsed.is_reference:
             message = (
                 "a measure is one value of the match, such as LAST(A.v), SUM(A.v) or FIRST(A.v * 2). Name each value "
                 "as a measure, and put them together in a Project behind it"
             )
             raise ValueError(message)
-        return self._value(found.references[0]), Column("", self._type(found.references[0]))
+        return self._value(parsed.references[0]), Column("", self._type(parsed.references[0]))
 
     def is_time(self, text: str) -> bool:
         """Whether a measure is the unchanged event time of a row of the match."""
         time = self.schema.event_time
-        (one,) = referring(text, self.variables, self.schema.names).references
-        is_column = time is not None and (one.expression or "").strip("`") == time.name
-        keeps = one.position in (Position.FIRST, Position.LAST) or (
-            one.position is Position.AGGREGATE and functions()[one.function].steady_move is not None
+        (reference,) = referring(text, self.variables, self.schema.names).references
+        is_column = time is not None and (reference.expression or "").strip("`") == time.name
+        keeps = reference.position in (Position.FIRST, Position.LAST) or (
+            reference.position is Position.AGGREGATE and functions()[reference.function].steady_move is not None
         )
         return is_column and keeps
 
     def condition(self, text: str, variable: int) -> MatchCondition:
         """The condition of a variable in DEFINE. Raises ValueError."""
-        found = referring(text, self.variables, self.schema.names)
-        references = list(found.references)
-        if all(self._is_current(one, variable) for one in references):
+        parsed = referring(text, self.variables, self.schema.names)
+        references = list(parsed.references)
+        if all(self._is_current(reference, variable) for reference in references):
             # It only uses the current row.
-            whole = self._filled(found.text, references)
+            whole = self._filled(parsed.text, references)
             if (type_ := self.type_of(whole)) not in (BOOLEAN, VOID):
                 message = f"it is of type {type_.flink}, but a condition must be true or false"
                 raise ValueError(message)
             value = RowValue(variable, self._place(whole))
             return MatchCondition(variable, placeholder(0), (BOOLEAN,), (value,))
         try:
-            tree = tree_of(found.text)
+            tree = tree_of(parsed.text)
         except SqlglotError as error:
             message = f"it cannot be read: {str(error).splitlines()[0]}"
             raise ValueError(message) from error
@@ -101,7 +101,7 @@ class MatchPlan:
         if can_compute(node, _columns(tuple(map(self._type, references)))):
             return node
         inner = [references[int(column.name[3:])] for column in node.find_all(exp.Column)]
-        if inner and len({self._row_of(one, variable) for one in inner}) == 1:
+        if inner and len({self._row_of(reference, variable) for reference in inner}) == 1:
             first = inner[0]
             if first.position in (Position.FIRST, Position.LAST):
                 text = self._filled(node.sql(dialect=SPARK), references)
@@ -157,8 +157,8 @@ class MatchPlan:
                 function = functions()[one.function]
                 place = None if one.expression is None else self._place(one.expression)
                 of_row = BIGINT if one.expression is None else self.type_of(one.expression)
-                kept = function.kept_type(of_row, function.result_type(of_row)) or DOUBLE
-                return AggregateValue(variable, AggregateCall(function, place, kept, one.distinct))
+                value_type = function.kept_type(of_row, function.result_type(of_row)) or DOUBLE
+                return AggregateValue(variable, AggregateCall(function, place, value_type, one.distinct))
             case _:
                 assert one.expression is not None
                 missing = self._without_row(one.expression)

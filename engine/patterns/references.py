@@ -199,7 +199,7 @@ class _Scanner:
 
     def _of_one_row(self, start: int, end: int) -> tuple[str | None, str]:
         """The variable in a range of words (None: all rows), and the words as an expression over a row's columns."""
-        found: set[str | None] = set()
+        variables: set[str | None] = set()
         written, place, at = "", self.tokens[start].start, start
         while at < end:
             name = self._called(at)
@@ -209,19 +209,19 @@ class _Scanner:
                 message = f"{name} cannot stand within another of FIRST, LAST or an aggregate"
                 raise ValueError(message)
             if self._is_variable(at):
-                found.add(self.tokens[at].text)
+                variables.add(self.tokens[at].text)
                 written += self.text[place : self.tokens[at].start]
                 at += 2
                 place = self.tokens[at].start
             elif self._is_column(at):
-                found.add(None)
+                variables.add(None)
             at += 1
         written += self.text[place : self.tokens[end - 1].end + 1]
-        if len(found) > 1:
-            names = " and ".join(sorted("all rows" if name is None else name for name in found))
+        if len(variables) > 1:
+            names = " and ".join(sorted("all rows" if name is None else name for name in variables))
             message = f"{written.strip()!r} is about rows of {names}. Name one variable in FIRST, LAST and aggregates"
             raise ValueError(message)
-        return next(iter(found), None), written.strip()
+        return next(iter(variables), None), written.strip()
 
     def _called(self, at: int) -> str:
         """The name of the function that is called at a word, in upper case; "" if there is no call."""

@@ -165,9 +165,9 @@ def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) 
 def _check_outputs(node: Node, edges: tuple[Edge, ...], done: Mapping[str, DerivedNode]) -> None:
     """Raise PipelineError for an edge from an output that its node does not have."""
     for edge in edges:
-        known = (OUT, *done[edge.source].second)
-        if edge.source_port not in known:
-            message = f"edge from {edge.source}: {unknown_name('output', edge.source_port, known)}."
+        outputs = (OUT, *done[edge.source].second)
+        if edge.source_port not in outputs:
+            message = f"edge from {edge.source}: {unknown_name('output', edge.source_port, outputs)}."
             raise PipelineError(message, node.id, edge.target_port)
 
 

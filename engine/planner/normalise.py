@@ -52,13 +52,13 @@ def normalised(pipeline: Pipeline, nodes: Mapping[str, DerivedNode]) -> Pipeline
 
 def without_idle(pipeline: Pipeline, original: Pipeline, chosen: Mapping[str, Chosen]) -> Pipeline:
     """The pipeline without the normalisers whose consumers need no -U, and that hold no condition."""
-    known = {node.id for node in original.nodes}
+    original_ids = {node.id for node in original.nodes}
     for node in pipeline.nodes:
-        is_ours = node.id not in known and node.operator == ChangelogNormalize.operator
+        is_ours = node.id not in original_ids and node.operator == ChangelogNormalize.operator
         if is_ours and chosen[node.id].update_kind is UpdateKind.ONLY_UPDATE_AFTER and not _may_repeat(pipeline):
             (below,) = (edge.source for edge in pipeline.inputs(node.id))
             pipeline = _without(pipeline, node.id)
-            pipeline = pipeline if below in known else _without(pipeline, below)
+            pipeline = pipeline if below in original_ids else _without(pipeline, below)
     return pipeline
 
 
@@ -70,8 +70,8 @@ def _without(pipeline: Pipeline, node: str) -> Pipeline:
         for edge in pipeline.edges
         if edge is not into
     )
-    kept = tuple(other for other in pipeline.nodes if other.id != node)
-    return pipeline.model_copy(update={"nodes": kept, "edges": edges})
+    remaining = tuple(other for other in pipeline.nodes if other.id != node)
+    return pipeline.model_copy(update={"nodes": remaining, "edges": edges})
 
 
 def _may_repeat(pipeline: Pipeline) -> bool:
@@ -86,18 +86,18 @@ def _with_normaliser(pipeline: Pipeline, source: str, nodes: Mapping[str, Derive
     """
     schema = nodes[source].derived.schema
     key = nodes[source].derived.shortest_key or frozenset()
-    operators = {name: each.in_utc for name, each in nodes.items()}
+    operators = {name: node.in_utc for name, node in nodes.items()}
     readers = _readers(pipeline, operators, source, schema, key)
     keys = [name for name in schema.names if name in key]
     whole = frozenset(schema.names)
     reads = [(_used(pipeline, nodes, reader, schema, key), _condition(operators, reader)) for reader in readers]
     if len(set(reads)) > 1 and all(column.time is None for column in schema):
         reads = [(whole, None)] * len(readers)
-    made: dict[object, str] = {}
+    normalisers: dict[object, str] = {}
     for reader, read in zip(readers, reads, strict=True):
         used, condition = read
-        if condition is None and (reader.source, read) in made:
-            pipeline = _moved(pipeline, reader, made[reader.source, read])
+        if condition is None and (reader.source, read) in normalisers:
+            pipeline = _moved(pipeline, reader, normalisers[reader.source, read])
             continue
         below, ids = reader, [node.id for node in pipeline.nodes]
         if used != whole:
@@ -109,7 +109,7 @@ def _with_normaliser(pipeline: Pipeline, source: str, nodes: Mapping[str, Derive
         if condition is not None:
             pipeline = _merged(pipeline, reader.target, keys, condition)
             continue
-        name = made[reader.source, read] = free_id(with_suffix(source, " normalised"), ids, " ")
+        name = normalisers[reader.source, read] = free_id(with_suffix(source, " normalised"), ids, " ")
         normaliser = Node(id=name, operator=ChangelogNormalize.operator, parameters={"keys": keys})
         pipeline, _ = _inserted(pipeline, below, normaliser)
     return pipeline
@@ -171,7 +171,7 @@ def _used(
             return used | _compared(operator, nodes[above.target], nodes, schema)
         case _:
             return frozenset(schema.names)
-    return used.union(*(Expression.parse(each).columns(schema) for each in expressions))
+    return used.union(*(Expression.parse(expression).columns(schema) for expression in expressions))
 
 
 def _compared(join: Join, node: DerivedNode, nodes: Mapping[str, DerivedNode], right: Schema) -> frozenset[str]:

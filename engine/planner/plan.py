@@ -145,8 +145,8 @@ class Plan:
         allowed: only these kinds pass.
         """
         whole = self.node(input_.node).mode if input_.port == OUT else input_.mode
-        kept = input_.mode if allowed is None else input_.mode & allowed
-        return None if kept >= whole else frozenset(int(kind) for kind in kept)
+        passed = input_.mode if allowed is None else input_.mode & allowed
+        return None if passed >= whole else frozenset(int(kind) for kind in passed)
 
     @property
     def sinks(self) -> tuple[NodePlan, ...]:

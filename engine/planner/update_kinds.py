@@ -147,7 +147,7 @@ class _Search:
 
     def _gathered(self, first: _Question) -> dict[str, Chosen]:
         """The decisions for a question and all below it; for a node with two questions, the later answer counts."""
-        found: dict[str, Chosen] = {}
+        decisions: dict[str, Chosen] = {}
         seen: set[_Question] = set()
         waiting = [first]
         while waiting:
@@ -156,6 +156,6 @@ class _Search:
             if question in seen or way is None:
                 continue
             seen.add(question)
-            found.setdefault(question[0], way.chosen)
+            decisions.setdefault(question[0], way.chosen)
             waiting += way.below
-        return found
+        return decisions

@@ -75,11 +75,11 @@ class PythonAggregate(DefinedFunction):
     def value(self, slot: Slot) -> Any:
         """The result. Raises FunctionFailed."""
         held = self._held(slot)
-        made = self._run("get_value", (), lambda function: function.get_value(held.value))
+        raw_value = self._run("get_value", (), lambda function: function.get_value(held.value))
         try:
-            return self._loaded.result(made)
+            return self._loaded.result(raw_value)
         except WRONG as error:
-            fail(f"{self.function}.get_value", (), unfitting(made, self.type, error))
+            fail(f"{self.function}.get_value", (), unfitting(raw_value, self.type, error))
 
     def of_all(self, values: list[Any]) -> Any:
         """The result over some values. Raises FunctionFailed."""
@@ -90,8 +90,8 @@ class PythonAggregate(DefinedFunction):
 
     @property
     def _loaded(self) -> _Loaded:
-        made: _Loaded = self._kept.once(lambda: _Loaded.of(self))
-        return made
+        aggregate: _Loaded = self._kept.once(lambda: _Loaded.of(self))
+        return aggregate
 
     def _held(self, slot: Slot) -> LiveAccumulator:
         if isinstance(slot, LiveAccumulator):
@@ -136,10 +136,10 @@ class _Loaded:
 def _given(converts: list[Callable[[Any], Any] | None]) -> Callable[[Any], tuple[Any, ...]]:
     """The conversion of a value to arguments."""
     if len(converts) == 1:
-        (one,) = converts
-        if one is None:
+        (conversion,) = converts
+        if conversion is None:
             return lambda value: (value,)
-        convert = one
+        convert = conversion
         return lambda value: (value if value is None else convert(value),)
     if not converts:
         return lambda value: ()

@@ -27,16 +27,16 @@ class PythonCall(DefinedFunction):
     def on(self, arguments: Sequence[pa.Array], rows: int) -> pa.Array:
         """The results, one per record. arguments: columns with `rows` values. Raises FunctionFailed."""
         function = self._kept.once(lambda: loaded(self.code, self.function, evaluated))
-        columns = [arguments_of(each) for each in arguments]
+        columns = [arguments_of(argument) for argument in arguments]
         # A function without arguments is also called once per record.
         records = list(zip(*columns, strict=True)) if columns else [()] * rows
         return self._fitting([self._called(function, record) for record in records], records, self.type.arrow)
 
     def _called(self, function: Callable[..., Any], record: tuple[Any, ...]) -> Any:
         try:
-            made = function(*record)
+            output = function(*record)
             # A table function may be a generator of rows.
-            return made if made is None or not self.is_table else list(made)
+            return output if output is None or not self.is_table else list(output)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
             fail(self.function, record, raised(error))
 

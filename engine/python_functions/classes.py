@@ -24,12 +24,12 @@ def methods_of(one: ast.ClassDef, defined: Mapping[str, ast.AST], depth: int = 2
             methods |= inherited
         elif name not in _KNOWN:
             return None
-    return methods | {each.name: each for each in one.body if isinstance(each, ast.FunctionDef)}
+    return methods | {method.name: method for method in one.body if isinstance(method, ast.FunctionDef)}
 
 
 def returned(method: ast.FunctionDef | None) -> ast.expr | None:
     """The returned expression of a method with a single return."""
     if method is None:
         return None
-    values = [each.value for each in ast.walk(method) if isinstance(each, ast.Return)]
+    values = [node.value for node in ast.walk(method) if isinstance(node, ast.Return)]
     return values[0] if len(values) == 1 else None

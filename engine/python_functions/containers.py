@@ -113,17 +113,17 @@ def as_plain(value: Any) -> Any:
     """A value as plain values, for the next epoch. Raises Unkept."""
     match value:
         case Row():
-            return "r", [as_plain(each) for each in value], list(value._fields)
+            return "r", [as_plain(element) for element in value], list(value._fields)
         case ListView():
-            return "L", [as_plain(each) for each in value]
+            return "L", [as_plain(element) for element in value]
         case list():
-            return "l", [as_plain(each) for each in value]
+            return "l", [as_plain(element) for element in value]
         case tuple():
-            return "t", [as_plain(each) for each in value]
+            return "t", [as_plain(element) for element in value]
         case MapView():
-            return "M", [(as_plain(key), as_plain(each)) for key, each in value.items()]
+            return "M", [(as_plain(key), as_plain(mapped)) for key, mapped in value.items()]
         case dict():
-            return "m", [(as_plain(key), as_plain(each)) for key, each in value.items()]
+            return "m", [(as_plain(key), as_plain(mapped)) for key, mapped in value.items()]
     if type(value) in _PLAIN:
         return value
     if isinstance(value, set | frozenset):
@@ -143,11 +143,11 @@ def from_plain(plain: Any) -> Any:
         case ("L", values):
             return ListView(map(from_plain, values))
         case ("l", values):
-            return [from_plain(each) for each in values]
+            return [from_plain(value) for value in values]
         case ("t", values):
             return tuple(map(from_plain, values))
         case ("M", pairs):
-            return MapView((from_plain(key), from_plain(each)) for key, each in pairs)
+            return MapView((from_plain(key), from_plain(value)) for key, value in pairs)
         case ("m", pairs):
-            return {from_plain(key): from_plain(each) for key, each in pairs}
+            return {from_plain(key): from_plain(value) for key, value in pairs}
     return plain

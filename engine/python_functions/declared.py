@@ -90,7 +90,7 @@ class Declared:
 def functions_in(code: str, *, aggregate: bool = False) -> Mapping[str, Declared]:
     """The functions of a text by name, in its order: for records, or if `aggregate` for groups. Raises Rejected."""
     every = declared_in(code)
-    return {name: one for name, one in every.items() if (one.kind is Kind.AGGREGATE) is aggregate}
+    return {name: function for name, function in every.items() if (function.kind is Kind.AGGREGATE) is aggregate}
 
 
 @lru_cache(maxsize=256)
@@ -107,7 +107,7 @@ def declared_in(code: str) -> Mapping[str, Declared]:
     except (ValueError, RecursionError, MemoryError) as error:
         message = "it is no Python that can be read."
         raise Rejected(message) from error
-    return {one.name: one for one in _declared(tree)}
+    return {function.name: function for function in _declared(tree)}
 
 
 def _declared(tree: ast.Module) -> Iterator[Declared]:
@@ -120,8 +120,8 @@ def _declared(tree: ast.Module) -> Iterator[Declared]:
                 raise Rejected(message, statement.lineno)
             case ast.FunctionDef():
                 defined[statement.name] = statement
-                made = next((_call(each) for each in statement.decorator_list if _call(each)), None)
-                yield _function(statement.name, statement.lineno, made, statement, defined)
+                udf_call = next((_call(decorator) for decorator in statement.decorator_list if _call(decorator)), None)
+                yield _function(statement.name, statement.lineno, udf_call, statement, defined)
             case ast.ClassDef():
                 defined[statement.name] = statement
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value) if (
@@ -131,14 +131,14 @@ def _declared(tree: ast.Module) -> Iterator[Declared]:
                 # An object of a class, or the class itself: equivalent here.
                 if isinstance(body, ast.Call):
                     body = body.func
-                known = defined.get(body.id) if isinstance(body, ast.Name) else body
-                named |= {known.name} if isinstance(known, ast.ClassDef) else set()
-                yield _function(name, statement.lineno, call, known, defined)
+                wrapped = defined.get(body.id) if isinstance(body, ast.Name) else body
+                named |= {wrapped.name} if isinstance(wrapped, ast.ClassDef) else set()
+                yield _function(name, statement.lineno, call, wrapped, defined)
             case _:
                 pass
-    for name, one in defined.items():
-        if isinstance(one, ast.ClassDef) and name not in named and (methods_of(one, defined) or {}).keys() >= _METHODS:
-            alone = _function(name, one.lineno, _Call(_AGGREGATE, {}, one.lineno), one, defined)
+    for name, cls in defined.items():
+        if isinstance(cls, ast.ClassDef) and name not in named and (methods_of(cls, defined) or {}).keys() >= _METHODS:
+            alone = _function(name, cls.lineno, _Call(_AGGREGATE, {}, cls.lineno), cls, defined)
             yield replace(alone, is_class=True)
 
 
@@ -159,7 +159,7 @@ def _call(node: ast.expr) -> _Call | None:
         return None
     given = dict(zip(("f", "input_types", _RESULT), node.args, strict=False)) if isinstance(node, ast.Call) else {}
     keywords = node.keywords if isinstance(node, ast.Call) else []
-    given |= {_RESULT if each.arg == "result_types" else each.arg: each.value for each in keywords if each.arg}
+    given |= {_RESULT if pair.arg == "result_types" else pair.arg: pair.value for pair in keywords if pair.arg}
     return _Call(name, given, node.lineno)
 
 
@@ -203,7 +203,7 @@ def _arity(body: _Body) -> tuple[int, int | None]:
 
 def _rows_of(node: ast.expr) -> Type:
     """The result type of a table function, as an array. A row with a single value is still a row."""
-    types = [_type_of(each) for each in node.elts] if isinstance(node, ast.List | ast.Tuple) else [_type_of(node)]
+    types = [_type_of(element) for element in node.elts] if isinstance(node, ast.List | ast.Tuple) else [_type_of(node)]
     if len(types) == 1 and isinstance(types[0], Row):
         return Array(types[0])
     return Array(Row(tuple((f"f{at}", type_) for at, type_ in enumerate(types))))
@@ -236,7 +236,7 @@ def _text_of(node: ast.expr) -> str:
         return f"ROW<{', '.join(map(_field_of, listed))}>"
     if name in _SIMPLE:
         return _SIMPLE[name]
-    sizes = ", ".join(ast.unparse(each) for each in (*node.args, *(each.value for each in node.keywords)))
+    sizes = ", ".join(ast.unparse(argument) for argument in (*node.args, *(keyword.value for keyword in node.keywords)))
     return f"{name}({sizes})" if sizes else name
 
 

@@ -58,9 +58,9 @@ def _with_results(frame: DataFrame, name: str, arguments: Sequence[Column], type
     fields = given.schema.fields
     # PySpark sends the columns' names to the server without quotes, so simple names are needed.
     plain = [f"__column{at}" for at in range(len(fields))]
-    kept = [*plain[: len(names)], plain[-1]]
+    output_names = [*plain[: len(names)], plain[-1]]
     schema = StructType()
-    for column, field in zip(kept, [*fields[: len(names)], fields[-1]], strict=True):
+    for column, field in zip(output_names, [*fields[: len(names)], fields[-1]], strict=True):
         # All columns of the result are declared nullable.
         schema.add(column, field.dataType)
 
@@ -68,7 +68,7 @@ def _with_results(frame: DataFrame, name: str, arguments: Sequence[Column], type
         import pyarrow as pa
 
         for batch in batches:
-            made = call(batch.columns[len(names) : -1], batch.num_rows)
-            yield pa.RecordBatch.from_arrays([*batch.columns[: len(names)], made], names=kept)
+            results = call(batch.columns[len(names) : -1], batch.num_rows)
+            yield pa.RecordBatch.from_arrays([*batch.columns[: len(names)], results], names=output_names)
 
     return given.toDF(*plain).mapInArrow(sent(called), schema).toDF(*names, name)

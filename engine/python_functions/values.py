@@ -64,7 +64,7 @@ def _given(type_: pa.DataType) -> Convert | None:
     """The conversion of maps to dicts, at any depth; None if the type has no maps."""
     if pa.types.is_map(type_):
         key, value = _given(type_.key_type), _given(type_.item_type)
-        return lambda pairs: {_each(one, key): _each(other, value) for one, other in pairs}
+        return lambda pairs: {_each(raw_key, key): _each(other, value) for raw_key, other in pairs}
     if pa.types.is_list(type_):
         item = _given(type_.value_type)
         return item and (lambda values: [_each(value, item) for value in values])
@@ -82,7 +82,7 @@ def _made(type_: pa.DataType) -> Convert | None:
         return _boolean
     if pa.types.is_map(type_):
         key, value = _made(type_.key_type), _made(type_.item_type)
-        return lambda pairs: [(_each(one, key), _each(other, value)) for one, other in _pairs(pairs)]
+        return lambda pairs: [(_each(raw_key, key), _each(other, value)) for raw_key, other in _pairs(pairs)]
     if pa.types.is_list(type_):
         item = _made(type_.value_type)
         return lambda values: [_each(value, item) for value in _listed(values)]

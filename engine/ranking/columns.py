@@ -104,12 +104,12 @@ class TopNColumns(ABC):
         # A chunk that is short because each record may change many ranks is worth compiled code nevertheless.
         self.rule.compiled(is_wanted=len(chunk.records) * (_ROOM // (self.most_rows or _ROOM)) >= MANY)
         ends, held = self._ends(chunk)
-        records, kept = chunk.records, held.num_rows
+        records, state_size = chunk.records, held.num_rows
         groups = np.concatenate((held.column(GROUP).to_numpy(), records.groups))
-        columns = joined(held.columns[1:-1], records.values[0]) if kept else records.values[0]
-        kinds = np.concatenate((np.full(kept, INSERT, np.int8), records.kinds))
-        changed, left = self.change(Rows(groups, kept, kinds, columns, ends))
-        causes = changed.causes - kept
+        columns = joined(held.columns[1:-1], records.values[0]) if state_size else records.values[0]
+        kinds = np.concatenate((np.full(state_size, INSERT, np.int8), records.kinds))
+        changed, left = self.change(Rows(groups, state_size, kinds, columns, ends))
+        causes = changed.causes - state_size
         steps = extended(steps_of(records.steps, causes), runs_of(causes).ordinals)
         numbers = (pa.array(changed.ranks),) if self.range.with_rank else ()
         out = (*taken(columns, changed.rows), *numbers)
@@ -133,9 +133,9 @@ class TopNColumns(ABC):
         starts = Runs.of(chunk.records.groups).starts
         firsts = chunk.records.values[0][self.range.end_place].take(pa.array(starts))
         ends[chunk.records.groups[starts]] = np.maximum(firsts.cast(pa.int64()).fill_null(0).to_numpy(), 0)
-        known = chunk.state.column(_END)
-        has_end = known.is_valid()
-        ends[chunk.state.column(GROUP).filter(has_end).to_numpy()] = known.drop_null().to_numpy()
+        stored_ends = chunk.state.column(_END)
+        has_end = stored_ends.is_valid()
+        ends[chunk.state.column(GROUP).filter(has_end).to_numpy()] = stored_ends.drop_null().to_numpy()
         return ends, chunk.state.filter(pc.invert(has_end))
 
     def _state(self, groups: Longs, rows: Columns, left: Longs, ends: Longs) -> pa.RecordBatch:
@@ -169,5 +169,5 @@ def numbers_of_equals(groups: Longs, rows: Sequence[pa.Array]) -> Longs:
 
 def _by_content(column: pa.Array) -> pa.Array:
     """A number for each nested value."""
-    known: dict[object, int] = {}
-    return pa.array([known.setdefault(frozen(value), len(known)) for value in to_pylist(column)], pa.int64())
+    numbers: dict[object, int] = {}
+    return pa.array([numbers.setdefault(frozen(value), len(numbers)) for value in to_pylist(column)], pa.int64())

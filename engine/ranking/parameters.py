@@ -83,8 +83,8 @@ def ranked_columns(columns: tuple[Column, ...], name: str, node: str) -> tuple[C
 
 def ranked_intervals(intervals: Intervals, rank_column: str | None, start: int, end: int | None) -> Intervals:
     """The numbers that the columns of a ranking may hold. rank_column: None without one. end: None from a column."""
-    known = above_calc(intervals)
+    input_intervals = above_calc(intervals)
     if rank_column is None or end is None:
-        return known
+        return input_intervals
     ranks = ValueInterval(Decimal(start), Decimal(end))
-    return {**known, rank_column: ColumnInterval(ranks, ranks)}
+    return {**input_intervals, rank_column: ColumnInterval(ranks, ranks)}

@@ -103,10 +103,10 @@ def from_changelog(
     rows = f"{node} rows"
     plain = create_table(rows, Schema((Column(kind_column, STRING), *schema)), source, options)
     words = {
-        RowKind(kind).name: ", ".join(dict.fromkeys(form for word in each for form in (word.upper(), word)))
-        for kind, each in WORDS.items()
+        RowKind(kind).name: ", ".join(dict.fromkeys(form for word in spellings for form in (word.upper(), word)))
+        for kind, spellings in WORDS.items()
     }
-    pairs = ",\n".join(f"    {literal(each)}, {literal(kind)}" for kind, each in words.items())
+    pairs = ",\n".join(f"    {literal(text)}, {literal(kind)}" for kind, text in words.items())
     key = ", ".join(map(quote, upsert_key))
     note = f"-- Upserts by {key}: Flink replaces rows by their key in connectors such as upsert-kafka only.\n"
     return (

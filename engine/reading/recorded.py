@@ -169,7 +169,7 @@ class RecordingReader:
             yield self._read(batch)
 
     def _read(self, batch: pa.RecordBatch) -> ReadPart:
-        columns = {each.name: batch.column(each.name).cast(each.type.arrow) for each in self.rows.columns}
+        columns = {field.name: batch.column(field.name).cast(field.type.arrow) for field in self.rows.columns}
         kinds = pc.index_in(batch.column(KIND).cast(pa.string()), pa.array(SYMBOLS)).cast(pa.int8())
         numbers = batch.column(NUMBER)
         whole = self.rows.batch({**columns, KIND: kinds})
@@ -177,12 +177,12 @@ class RecordingReader:
         is_record = kinds.is_valid().to_pylist() if kinds.null_count else None
         reasons = {at: why for at, why in self.rows.misfits(columns).items() if is_record is None or is_record[at]}
         lines: Sequence[int] = numbers.to_numpy()
-        records, kept = records_of(whole, lines, set(reasons))
+        records, record_lines = records_of(whole, lines, set(reasons))
         rejected = [
             Rejected(self.called, int(lines[at]), json.dumps(_row(batch, columns, at), default=str), reason)
             for at, reason in sorted(reasons.items())
         ]
-        return ReadPart(records, self.called, kept, rejected, partial(int, 0))
+        return ReadPart(records, self.called, record_lines, rejected, partial(int, 0))
 
     def _rejected(self, part: RejectedPart) -> Iterator[ReadPart]:
         fields = [pa.field(KIND, pa.int8()), pa.field(WATERMARK, pa.int64()), pa.field(NUMBER, pa.int64())]

@@ -126,7 +126,7 @@ def _record(values: list[Any], columns: Sequence[Column], where: str) -> list[An
         message = f"{where}: {len(given)} values for {len(columns)} columns."
         raise SourceError(message)
     try:
-        read = [coerce(_with_bytes(value, each.type), each.type) for value, each in zip(given, columns, strict=True)]
+        read = [coerce(_with_bytes(value, field.type), field.type) for value, field in zip(given, columns, strict=True)]
     except (Unfit, ValueError) as error:
         message = f"{where}: a value {error}."
         raise SourceError(message) from error
@@ -143,5 +143,5 @@ def _with_bytes(value: Any, type_: Type) -> Any:
         case types.Map():
             return [[_with_bytes(key, type_.key), _with_bytes(item, type_.value)] for key, item in value]
         case types.Row():
-            return {name: _with_bytes(value.get(name), each) for name, each in type_.fields}
+            return {name: _with_bytes(value.get(name), field_type) for name, field_type in type_.fields}
     return bytes.fromhex(value)

@@ -116,7 +116,7 @@ class Replay:
             ends = flushes(plan.inputs, lines, self._node.by_time, firsts, self._marks.idle)
             bundles = Bundles(step.bundling, ends, plan.rank, key_order(plan, step, self._key_types))
             self._bundled = [
-                each for each in bundles.bundled(ordered, len(step.inputs)) if key is None or is_same(each.key, key)
+                keyed for keyed in bundles.bundled(ordered, len(step.inputs)) if key is None or is_same(keyed.key, key)
             ]
         for of_key, record in self._bundled:
             if record.end is not None and self._bundled_until < record.end.seq <= until:
@@ -182,10 +182,10 @@ class Replay:
     def emitted(self) -> tuple[Emitted, ...]:
         """The output of the operator since the last call of `feed`."""
         allowed = {int(kind) for kind in self._node.plan.mode}
-        found = [record for record in self._out.emitted if record.kind in allowed]
+        records = [record for record in self._out.emitted if record.kind in allowed]
         step = self._node.step
         times = None if step.zone is None else LocalTimes(step.zone, step.in_zone, lambda: Timeline.of([]))
-        return tuple(found if times is None else rows_in_instants(found, times))
+        return tuple(records if times is None else rows_in_instants(records, times))
 
     def end(self) -> Saved | None:
         """End the key and return its saved state, as a run keeps it between epochs."""
@@ -193,8 +193,8 @@ class Replay:
 
     def _forget_emitted(self) -> None:
         out = self._out
-        for kept in (out.seqs, out.steps, out.kinds, out.rows, out.lates, out.fired):
-            kept.clear()
+        for buffer in (out.seqs, out.steps, out.kinds, out.rows, out.lates, out.fired):
+            buffer.clear()
 
     def _names(self) -> Names:
         inputs = tuple(self._labels.get(port, ()) for port in range(len(self._node.step.inputs)))

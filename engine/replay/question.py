@@ -111,7 +111,7 @@ def keyed_node(plan: Plan, node_id: str) -> KeyedNode:
         message = "it keeps no state by key. Choose an operator that does, such as an aggregate or a join."
         raise NotReplayable(message, node_id)
     passing = (plan.passing(input_) for input_ in node.inputs)
-    kinds = tuple(frozenset(RowKind if each is None else map(RowKind, each)) for each in passing)
+    kinds = tuple(frozenset(RowKind if passed is None else map(RowKind, passed)) for passed in passing)
     assert isinstance(node.operator, Operator)
     ttls_ms = node.operator.state_ttls_ms(plan.pipeline.options)
     return KeyedNode(node, step, kinds, sources_by_event_time(plan), ttls_ms)

@@ -177,7 +177,7 @@ class EpochRunner:
             self._followed |= written
             return own
         frames = [self._given(input_) for input_ in node.inputs]
-        suspects = partial(suspects_of_native, step, [self._records[each.node, each.port] for each in node.inputs])
+        suspects = partial(suspects_of_native, step, [self._records[edge.node, edge.port] for edge in node.inputs])
         frame = self._without_retractions(run_native(node, step, frames), node)
         return self._write(frame, node, OUT, epoch, suspects)
 
@@ -216,8 +216,8 @@ class EpochRunner:
             clock = replace(self._clock(node.above, events), zone=step.zone)
         layout = layout_of(node, gathered.shape)
         make = step.columnar.make if step.bundling is None else None
-        kept = plain_state(expires=events.clock is not None) if make is None else make(layout).state_schema
-        states = StateStore(self.workspace, self._states.get(node.id, ()), gathered.shape.key_fields, kept)
+        schema = plain_state(expires=events.clock is not None) if make is None else make(layout).state_schema
+        states = StateStore(self.workspace, self._states.get(node.id, ()), gathered.shape.key_fields, schema)
         files = NodeFiles(
             self._shared.edge_files(node, OUT, epoch),
             epoch,
@@ -304,7 +304,7 @@ class EpochRunner:
     ) -> tuple[Shape, tuple[Piece, ...]]:
         """The records of a mini-batch step's input whose bundles end; the rest is kept for the next epoch."""
         ends_only = frozenset(events.lines) - sources_by_event_time(self.run.plan)
-        clocks = (self._clock(one.derived.above, events, ends_only) for one in node.inputs)
+        clocks = (self._clock(input_.derived.above, events, ends_only) for input_ in node.inputs)
         # With the event before the epoch: a source may begin right after it.
         flushes = Flushes(tuple(replace(clock, after_seq=clock.after_seq - 1) for clock in clocks))
         shape, pieces, self._open_bundles[node.id] = bundled_pieces(

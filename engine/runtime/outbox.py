@@ -64,7 +64,7 @@ class Outbox:
     before: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.before = {name: one.written.records for name, one in self.pending.items()}
+        self.before = {name: waiting.written.records for name, waiting in self.pending.items()}
 
     @classmethod
     def of(cls, run: RunContext, live: Live, edges: Sequence[EdgeInfo], stack: ExitStack) -> Outbox:
@@ -76,16 +76,16 @@ class Outbox:
                 if writer is not None:
                     stack.callback(writer.close)
                     writers[node.id] = writer
-        known = {} if live.checkpoint is None else live.checkpoint.outbox
+        saved = {} if live.checkpoint is None else live.checkpoint.outbox
         place = run.files.workspace.around
-        pending = {name: _pending(known.get(name), place) for name in writers}
-        known_edges = {(one.node, one.port): one for one in edges}
+        pending = {name: _pending(saved.get(name), place) for name in writers}
+        known_edges = {(edge.node, edge.port): edge for edge in edges}
         return cls(known_edges, writers, live, run.files, run.progress, run.cancel, pending)
 
     @property
     def paths(self) -> frozenset[str]:
         """The files that are not in their targets yet."""
-        return frozenset(file.path for one in self.pending.values() for file in one.files)
+        return frozenset(file.path for waiting in self.pending.values() for file in waiting.files)
 
     def to_json(self) -> dict[str, Any]:
         """For a checkpoint, with the places, and with paths relative to the folder of the run."""
@@ -95,8 +95,8 @@ class Outbox:
             return asdict(replace(file, path=run.inside(file.path)))
 
         return {
-            name: {**asdict(one), "files": list(map(inside, one.files)), "place": self.writers[name].place}
-            for name, one in self.pending.items()
+            name: {**asdict(waiting), "files": list(map(inside, waiting.files)), "place": self.writers[name].place}
+            for name, waiting in self.pending.items()
         }
 
     def take(self, output: EpochOutput) -> None:
@@ -104,8 +104,8 @@ class Outbox:
         for name, before in self.pending.items():
             files = output.edges.get(base_of(self.edges, (name, OUT)), ())
             if files:
-                made = self.before[name] + (self.progress.nodes[name].records_out or 0)
-                self.pending[name] = Pending(output.epoch, before.epoch, files, before.records, made - before.records)
+                total = self.before[name] + (self.progress.nodes[name].records_out or 0)
+                self.pending[name] = Pending(output.epoch, before.epoch, files, before.records, total - before.records)
 
     def begin(self) -> bool:
         """Connect to the targets, and write what the last epoch left; False if the run was stopped meanwhile."""
@@ -180,10 +180,10 @@ def _pending(known: Mapping[str, Any] | None, run: Workspace) -> Pending:
 def _other_end(place: str, there: int, wanted: int) -> str:
     """Why a target does not continue the run."""
     if there > wanted:
-        known = f"only epochs up to {wanted}" if wanted >= 0 else "none of them"
+        span = f"only epochs up to {wanted}" if wanted >= 0 else "none of them"
         return (
-            f"{place} has epochs of this run up to {there}, but the store has {known}: the run went on from another "
+            f"{place} has epochs of this run up to {there}, but the store has {span}: the run went on from another "
             "copy of the store. Start a new run, into another place."
         )
-    known = f"epochs only up to {there}" if there >= 0 else "no epoch"
-    return f"{place} has {known} of this run, which wrote epoch {wanted} there: something was removed. Start a new run."
+    span = f"epochs only up to {there}" if there >= 0 else "no epoch"
+    return f"{place} has {span} of this run, which wrote epoch {wanted} there: something was removed. Start a new run."

@@ -98,22 +98,22 @@ def suspects_of(
     def given(spark: SparkSession) -> DataFrame:
         return frame_of_kinds(records.frame(spark), kinds)
 
-    made = ", ".join(f"'{at}', {bounded(text)}" for at, text in enumerate(texts)) or "'0', 0"
-    made = f"named_struct({made})"
+    value_sql = ", ".join(f"'{at}', {bounded(text)}" for at, text in enumerate(texts)) or "'0', 0"
+    value_sql = f"named_struct({value_sql})"
     if each is not None:
-        made = f"transform({each}, {EACH} -> {made})"
+        value_sql = f"transform({each}, {EACH} -> {value_sql})"
     if where is not None:
         # A value: every record is seen to end, not only those that meet the condition.
-        made = f"CASE WHEN {bounded(where)} THEN {made} END"
-    return Suspects(given, (SEQ,), made)
+        value_sql = f"CASE WHEN {bounded(where)} THEN {value_sql} END"
+    return Suspects(given, (SEQ,), value_sql)
 
 
 def suspects_of_native(step: Native, inputs: Sequence[EdgeRecords]) -> Sequence[Suspects]:
     """The records of a stateless step. What a function in Python takes is no matter of Spark's."""
     return [
-        suspects_of(records, step.kinds, one.values, one.where, one.each)
-        for records, one in zip(inputs, step.projections, strict=True)
-        if one.call is None
+        suspects_of(records, step.kinds, projection.values, projection.where, projection.each)
+        for records, projection in zip(inputs, step.projections, strict=True)
+        if projection.call is None
     ]
 
 

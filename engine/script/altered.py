@@ -31,17 +31,17 @@ def altered(statement: Statement, parts: Parts) -> bool:
         cursor.expect("ALTER")
     cursor.skip("TEMPORARY")
     cursor.skip("SYSTEM")
-    kind = next((each for each in _DROPPED if cursor.skip(each)), None)
+    kind = next((word for word in _DROPPED if cursor.skip(word)), None)
     if kind is None or (kind == "FUNCTION" and not is_drop):
         return False
     may_lack = cursor.skip("IF", "EXISTS")
     name = cursor.name()
-    known: Collection[str] = parts.tables if kind == "TABLE" else parts.views if kind == "VIEW" else parts.functions
-    found = name.upper() if kind == "FUNCTION" else name
-    if found not in known:
+    names: Collection[str] = parts.tables if kind == "TABLE" else parts.views if kind == "VIEW" else parts.functions
+    key = name.upper() if kind == "FUNCTION" else name
+    if key not in names:
         if not may_lack:
             parts.require_read(name)
-            message = f"{'DROP' if is_drop else 'ALTER'} {kind}: {unknown_name(kind.lower(), name, known)}."
+            message = f"{'DROP' if is_drop else 'ALTER'} {kind}: {unknown_name(kind.lower(), name, names)}."
             raise SqlRejected(message, place=statement.place)
     elif is_drop:
         parts.dropped.add(name)
@@ -70,8 +70,8 @@ def _alter_table(table: TableDdl, statement: Statement, cursor: Cursor, parts: P
     if cursor.skip("RENAME", "TO"):
         new = cursor.name()
         parts.tables[name] = replace(table, name=new)
-        for known in (parts.tables, parts.rows):
-            _renamed(known, name, new, parts)
+        for by_name in (parts.tables, parts.rows):
+            _renamed(by_name, name, new, parts)
         use_instead([*parts.inserts, *parts.explained], name, new, parts)
         return
     if cursor.sees("ADD", "PARTITION") or cursor.sees("DROP", "PARTITION"):
@@ -124,7 +124,7 @@ def _without_column(cursor: Cursor, parts: Parts) -> None:
 def _renamed(known: dict[str, Any], old: str, new: str, parts: Parts) -> None:
     if old in known:
         known[new] = known.pop(old)
-    parts.order = [new if each == old else each for each in parts.order]
+    parts.order = [new if name == old else name for name in parts.order]
 
 
 def _elements(table: TableDdl, cursor: Cursor) -> tuple[Draft, dict[str, str]]:
@@ -155,7 +155,7 @@ def _with(table: TableDdl, given: tuple[Draft, dict[str, str]], *, is_new: bool)
         if not is_new and name not in table.order:
             message = f"MODIFY: {unknown_name('column', name, table.order)}."
             raise table.rejected(message)
-    kept = _keeping(table, [name for name in table.order if name not in draft.order])
+    remaining = _keeping(table, [name for name in table.order if name not in draft.order])
     order = list(table.order) + [name for name in draft.order if name not in table.order]
     for name, place in after.items():
         if place and place not in order:
@@ -163,12 +163,12 @@ def _with(table: TableDdl, given: tuple[Draft, dict[str, str]], *, is_new: bool)
             raise table.rejected(message)
         order.remove(name)
         order.insert(order.index(place) + 1 if place else 0, name)
-    columns = sorted((*kept.columns, *draft.columns), key=lambda column: order.index(column.name))
+    columns = sorted((*remaining.columns, *draft.columns), key=lambda column: order.index(column.name))
     return replace(
-        kept,
+        remaining,
         columns=tuple(columns),
-        computed=(*kept.computed, *draft.computed),
-        metadata=(*kept.metadata, *draft.metadata),
+        computed=(*remaining.computed, *draft.computed),
+        metadata=(*remaining.metadata, *draft.metadata),
         watermark=draft.watermark or table.watermark,
         primary_key=tuple(draft.keys) or table.primary_key,
         order=tuple(order),

@@ -65,9 +65,9 @@ def plan_in_words(insert: Insert, parts: Parts, names: Names, emitter: Emitter) 
         )
         above, waiting = {last}, [last]
         while waiting:
-            found = [edge.source for edge in pipeline.inputs(waiting.pop())]
-            waiting += [each for each in found if each not in above]
-            above.update(found)
+            sources = [edge.source for edge in pipeline.inputs(waiting.pop())]
+            waiting += [source for source in sources if source not in above]
+            above.update(sources)
         planned = plan(pipeline.part(above), emitter.analyzer, emitter.folder)
     return "; ".join(f"{node.id}: {node.operator.title} {node.mode}, {node.strategy.name}" for node in planned.nodes)
 
@@ -94,8 +94,8 @@ def _function(name: str, parts: Parts) -> str:
 
 def _known(name: str, parts: Parts) -> str:
     parts.require_read(name)
-    known = (*parts.tables, *parts.views)
-    if name not in known:
-        message = f"{unknown_name('table', name, known)}."
+    names = (*parts.tables, *parts.views)
+    if name not in names:
+        message = f"{unknown_name('table', name, names)}."
         raise SqlRejected(message)
     return name

@@ -54,15 +54,15 @@ def called_as_views(
 
     instead: the node that stands for each node. jobs: the sink of each INSERT.
     """
-    made = [node for node in nodes if node.id in emitter.written]
-    unnamed = {node.id: _kind(node) for node in made if lookup(node).role != "sink"}
+    emitted = [node for node in nodes if node.id in emitter.written]
+    unnamed = {node.id: _kind(node) for node in emitted if lookup(node).role != "sink"}
     taken = {node.id.lower() for node in nodes} - {node.lower() for node in unnamed}
-    found: dict[str, str] = {}
+    new_ids: dict[str, str] = {}
     groups: dict[str, str] = {}
 
     def call(node: str, name: str) -> None:
-        found[node] = free_id(node_id_of(name), taken)
-        taken.add(found[node].lower())
+        new_ids[node] = free_id(node_id_of(name), taken)
+        taken.add(new_ids[node].lower())
         del unnamed[node]
 
     for node, view in _with_rows_of(names, instead, emitter):
@@ -73,7 +73,7 @@ def called_as_views(
     of_node: dict[str, _Named] = {}
     for node in unnamed:
         place = place_of(emitter.written[node])
-        around = [each for each in named[: bisect_right(named, place, key=lambda each: each.begin)] if each.has(place)]
+        around = [part for part in named[: bisect_right(named, place, key=lambda each: each.begin)] if part.has(place)]
         if around:
             of_node[node] = around[-1]
     inner = {edge.source for edge in edges if of_node.get(edge.source) == of_node.get(edge.target)}
@@ -85,7 +85,7 @@ def called_as_views(
         call(node, kind)
 
     def called(node: str) -> str:
-        return found.get(node, node)
+        return new_ids.get(node, node)
 
     several = {group for group, number in Counter(groups.values()).items() if number > 1}
 
@@ -116,21 +116,21 @@ def _named(names: Names, parts: Parts, jobs: Sequence[str]) -> Iterator[_Named]:
 
 def _of_with(query: Expr, group: str = "") -> Iterator[_Named]:
     """The queries of WITH in a query, in the group of their view, else each in its own."""
-    for each in query.find_all(exp.CTE):
-        yield _Named(place_of(each.this), last_place_of(each.this), each.alias, group or each.alias)
+    for cte in query.find_all(exp.CTE):
+        yield _Named(place_of(cte.this), last_place_of(cte.this), cte.alias, group or cte.alias)
 
 
 def _with_rows_of(names: Names, instead: Mapping[str, str], emitter: Emitter) -> Iterator[tuple[str, str]]:
     """Nodes with the rows of a view, if not all of its columns, with its name."""
-    made: dict[int, set[str]] = {}
+    nodes_by_relation: dict[int, set[str]] = {}
     for node, relations in emitter.relations.items():
         for relation in relations:
-            made.setdefault(id(relation), set()).add(instead[node])
+            nodes_by_relation.setdefault(id(relation), set()).add(instead[node])
     for view, definition in names.views.items():
         below = definition.known
         # A projection may have been merged into the view's consumer.
-        while id(below) not in made and isinstance(below, Select):
+        while id(below) not in nodes_by_relation and isinstance(below, Select):
             below = below.input
-        own = made.get(id(below), set())
+        own = nodes_by_relation.get(id(below), set())
         if len(own) == 1:
             yield own.pop(), view

@@ -54,7 +54,7 @@ def changelog_of(statement: Statement, tables: Container[str]) -> Changelog | No
         return None
     kind, mapping = _KIND.search(text), _MAPPING.search(text)
     texts = _TEXT.findall(mapping[1]) if mapping is not None else []
-    told = ((one.strip(), to) for given, to in zip(texts[::2], texts[1::2], strict=False) for one in given.split(","))
+    told = ((word.strip(), to) for given, to in zip(texts[::2], texts[1::2], strict=False) for word in given.split(","))
     if any(_symbol(word) != _symbol(to) for word, to in told):
         return None
     return Changelog(table, kind[1].strip("`") if kind is not None else "op")
@@ -70,10 +70,12 @@ def with_changelog_views(statement: Statement, parts: Parts) -> Statement:
     before = [token.text.upper() for token in tokens[:at]]
     is_argument = before[-2:] == ["TABLE", "("]
     is_whole = end + 1 == len(tokens) and before[-4:] == ["AS", "SELECT", "*", "FROM"] and statement.creates("VIEW")
-    if is_whole or is_argument or (found := changelog_of(call, parts.tables)) is None:
+    if is_whole or is_argument or (changelog := changelog_of(call, parts.tables)) is None:
         return statement
-    known = (name for name, view in parts.views.items() if _is_call(view) and changelog_of(view, parts.tables) == found)
-    name = next(known, None) or free_name(f"{found.table}_changes", [*parts.tables, *parts.views])
+    names = (
+        name for name, view in parts.views.items() if _is_call(view) and changelog_of(view, parts.tables) == changelog
+    )
+    name = next(names, None) or free_name(f"{changelog.table}_changes", [*parts.tables, *parts.views])
     if name not in parts.views:
         parts.views[name] = call
         parts.order.append(name)

@@ -29,19 +29,19 @@ def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Sc
     """The computed columns of a table over its physical ones, without processing times. Raises SqlRejected."""
     names = {name: name for name in schema.names}
     writer = Writer(names, lambda text: analyzer.type_of(text, schema, node_id, "computed"), schema)
-    known: dict[str, Expr] = {}
-    made: list[ComputedValue] = []
+    expressions: dict[str, Expr] = {}
+    values: list[ComputedValue] = []
     for column in ddl.computed:
         if is_proctime(column.value):
             continue
-        value = column.value.copy().transform(lambda node: inlined(node, known), copy=False)
+        value = column.value.copy().transform(lambda node: inlined(node, expressions), copy=False)
         for mentioned in value.find_all(exp.Column):
             if mentioned.name not in schema.names:
                 message = f"{column.name}: {unknown_name('column', mentioned.name, schema.names)}."
                 raise ddl.rejected(message)
-        made.append(ComputedValue(column.name, writer.write(value), flink_text(value, names)))
-        known[column.name] = value
-    return made
+        values.append(ComputedValue(column.name, writer.write(value), flink_text(value, names)))
+        expressions[column.name] = value
+    return values
 
 
 def inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:

@@ -114,9 +114,9 @@ def why_unread(ddl: TableDdl) -> str | None:
         return why_elsewhere(ddl)
     format_ = ddl.options.get("value.format", ddl.options.get("format"))
     key = ddl.options.get("key.format")
-    for one in (format_, key):
-        if one in _UNREAD_FORMATS and name in (*TOPICS, "filesystem"):
-            return f"the format {one!r} is not read here."
+    for format_name in (format_, key):
+        if format_name in _UNREAD_FORMATS and name in (*TOPICS, "filesystem"):
+            return f"the format {format_name!r} is not read here."
     return None
 
 
@@ -235,7 +235,7 @@ def _source_table(
         ]
     if ddl.watermark is not None:
         parameters |= {"event_time": ddl.watermark.column, "watermark_delay_ms": ddl.watermark.delay_ms}
-        column = next((one for one in ddl.columns if one.name == ddl.watermark.column), None)
+        column = next((candidate for candidate in ddl.columns if candidate.name == ddl.watermark.column), None)
         if column is not None and column.type in INTEGERS:
             message = (
                 f"the event time {column.name} is a number. Compute a timestamp of it: {column.name}_time AS "
@@ -334,7 +334,7 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
         if not parameters["monitor_interval_ms"]:
             message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
             raise ddl.rejected(message)
-    metadata = [{"name": one.name, "of": one.key} for one in ddl.metadata]
+    metadata = [{"name": column.name, "of": column.key} for column in ddl.metadata]
     if metadata and operator != "excel":
         parameters["metadata"] = metadata
     if "monitor_interval_ms" in parameters or is_web(path) or operator == "avro":

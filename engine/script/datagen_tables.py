@@ -20,7 +20,7 @@ def generated(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
         )
     columns = []
     for column in ddl.columns:
-        made: dict[str, Any] = {"name": column.name, "type": column.type.flink}
+        settings: dict[str, Any] = {"name": column.name, "type": column.type.flink}
         for option, name, read in (
             ("kind", "kind", str),
             ("start", "min", float),
@@ -32,8 +32,8 @@ def generated(ddl: TableDdl, warnings: list[str]) -> dict[str, Any]:
         ):
             text = options.pop(f"fields.{column.name}.{option}", None)
             if text is not None:
-                made[name] = _number(ddl, option, text, read)
-        columns.append(made)
+                settings[name] = _number(ddl, option, text, read)
+        columns.append(settings)
     rate = possible_rate(ddl, _number(ddl, "rows-per-second", options.pop("rows-per-second", "10000"), float), warnings)
     warnings += ddl.ignored(options)
     count = None if rows is None else _number(ddl, "number-of-rows", rows, int)

@@ -65,12 +65,12 @@ def folded(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Pipeline:
         return pipeline
     candidate = _without_idle_projects(pipeline.model_copy(update={"nodes": tuple(nodes)}))
     try:
-        known, problems = derive(candidate, analyzer, folder)
+        derived, problems = derive(candidate, analyzer, folder)
     except StudioError:
         return pipeline
     if problems:
         return pipeline
-    again = _without_idle_projects(unfolded(candidate, known))
+    again = _without_idle_projects(unfolded(candidate, derived))
     return candidate if is_same(again, _without_idle_projects(pipeline), analyzer, folder) else pipeline
 
 
@@ -108,7 +108,7 @@ def _folded_source(node: Node, bases: dict[str, str]) -> Node:
 def _folded_project(node: Node) -> Node:
     columns = node.parameters["columns"]
     names = {item["name"]: text_in(item["expression"]).strip("`") for item in columns}
-    kept = [
+    remaining = [
         item
         for item in columns
         if not any(
@@ -116,7 +116,7 @@ def _folded_project(node: Node) -> Node:
             for name, value in names.items()
         )
     ]
-    return _with(node, {**node.parameters, "columns": kept})
+    return _with(node, {**node.parameters, "columns": remaining})
 
 
 def _without_idle_projects(pipeline: Pipeline) -> Pipeline:

@@ -85,11 +85,11 @@ def at_statement(statement: Statement, among: Sequence[Statement], failed: Seque
         error = caught if isinstance(caught, StudioError) else TooDeep("the script, or an expression in it,")
         place = (error.line, error.column) if isinstance(error, SqlRejected) and error.line else statement.end
         # One that failed is left out already: blamed again, it would be left out and read anew for ever.
-        left_out = {each.statement.place for each in failed}
-        there = (each for each in among if each.place <= place <= each.end and each.place not in left_out)
+        left_out = {failure.statement.place for failure in failed}
+        there = (owner for owner in among if owner.place <= place <= owner.end and owner.place not in left_out)
         blamed = next(there, statement)
         called = {name.upper() for name in names_in(blamed)}
-        needed = [each for each in failed if each.function is not None and each.function.upper() in called]
+        needed = [failure for failure in failed if failure.function is not None and failure.function.upper() in called]
         if needed:
             error = unread(str(needed[0].function), needed[0])
         raise CannotBeRead(Failure(blamed, error)) from caught
@@ -104,18 +104,18 @@ def tokenizable(text: str) -> tuple[str, list[Failure]]:
     try:
         tokens_of(text)
     except SqlRejected:
-        kept, failures = "", list[Failure]()
+        readable, failures = "", list[Failure]()
         for chunk in _CHUNK.findall(text):
             try:
                 tokens_of(chunk)
-                kept += chunk
+                readable += chunk
             except SqlRejected as error:
-                at = text.count("\n", 0, len(kept))
+                at = text.count("\n", 0, len(readable))
                 place = (at + (error.line or 1), error.column or 1)
                 statement = Statement((), _whole(chunk.strip("; \n\t")), end=place)
                 failures.append(Failure(statement, SqlRejected(error.reason, place=place)))
-                kept += _NOT_NEW_LINE.sub(" ", chunk)
-        return kept, failures
+                readable += _NOT_NEW_LINE.sub(" ", chunk)
+        return readable, failures
     return text, []
 
 

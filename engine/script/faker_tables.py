@@ -33,7 +33,7 @@ def faked(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
         names = [name for name, _ in column.type.fields] if isinstance(column.type, Row) else []
         names += ["key", "value"] if isinstance(column.type, Map) else []
         given = {name: options.pop(f"{field}.{name}.expression", "") for name in names}
-        made = {
+        settings = {
             "name": column.name,
             "type": column.type.flink,
             "expression": options.pop(f"{field}.expression", ""),
@@ -41,7 +41,7 @@ def faked(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
             "length": _number(ddl, options, f"{field}.length", int),
             "null_rate": _number(ddl, options, f"{field}.null-rate", float),
         }
-        columns.append({name: value for name, value in made.items() if value not in (None, "", [])})
+        columns.append({name: value for name, value in settings.items() if value not in (None, "", [])})
     rate = possible_rate(ddl, _number(ddl, options, "rows-per-second", float) or float(_RATE), warnings)
     warnings += ddl.ignored(options)
     parameters = {"columns": columns, "rows": rows, "rate": rate}

@@ -11,11 +11,11 @@ from engine.script.tables import TableDdl
 
 def with_file_facts(ddl: TableDdl, warnings: list[str]) -> TableDdl:
     """The table of files without the metadata that they do not have here."""
-    known = tuple(one for one in ddl.metadata if one.key in FILE_FACTS and one.type.is_held_as(STRING))
-    for one in ddl.metadata:
-        if one not in known:
+    facts = tuple(column for column in ddl.metadata if column.key in FILE_FACTS and column.type.is_held_as(STRING))
+    for column in ddl.metadata:
+        if column not in facts:
             warnings.append(
-                f"{ddl.name}: the metadata column {one.name} is ignored. Of files there are "
+                f"{ddl.name}: the metadata column {column.name} is ignored. Of files there are "
                 f"{' and '.join(FILE_FACTS)}, as STRING."
             )
-    return replace(ddl, metadata=known)
+    return replace(ddl, metadata=facts)

@@ -84,12 +84,12 @@ def _with_time(insert: Insert, target: TableDdl, mark: Watermark, parts: Parts) 
 
 def _computed(target: TableDdl, given: Mapping[str, Expr], name: str) -> Expr:
     """A computed column over what the query gives. given: by column."""
-    known: dict[str, Expr] = {}
+    by_column: dict[str, Expr] = {}
     for column in target.written:
-        known[column.name] = cast_to(given.get(column.name, exp.Null()).unalias().copy(), column.type)
+        by_column[column.name] = cast_to(given.get(column.name, exp.Null()).unalias().copy(), column.type)
     for computed in target.computed:
-        known[computed.name] = computed.value.copy().transform(lambda node: inlined(node, known), copy=False)
-    return known[name]
+        by_column[computed.name] = computed.value.copy().transform(lambda node: inlined(node, by_column), copy=False)
+    return by_column[name]
 
 
 def _noted(insert: Insert, source: TableDdl, target: TableDdl, parts: Parts) -> Insert:
@@ -101,7 +101,7 @@ def _noted(insert: Insert, source: TableDdl, target: TableDdl, parts: Parts) -> 
 
 def _only_table(query: Expr, tables: Mapping[str, TableDdl]) -> TableDdl | None:
     """The table of which a query takes row for row; None for any other query."""
-    if not isinstance(query, exp.Select) or any(query.args.get(each) for each in _OF_SEVERAL_ROWS):
+    if not isinstance(query, exp.Select) or any(query.args.get(clause) for clause in _OF_SEVERAL_ROWS):
         return None
     table = query.args["from_"].this if query.args.get("from_") else None
     return tables.get(table.name) if isinstance(table, exp.Table) and not table.args.get("joins") else None

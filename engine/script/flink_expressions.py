@@ -184,7 +184,7 @@ class Translation:
     def _case(self, node: exp.Case) -> str:
         subject = f" {self._write(node.this)}" if node.this is not None else ""
         branches = " ".join(
-            f"WHEN {self._write(one.this)} THEN {self._write(one.args['true'])}" for one in node.args["ifs"]
+            f"WHEN {self._write(branch.this)} THEN {self._write(branch.args['true'])}" for branch in node.args["ifs"]
         )
         default = node.args.get("default")
         otherwise = f" ELSE {self._write(default)}" if default is not None else ""
@@ -219,12 +219,12 @@ class Translation:
 
     def _row(self, parts: list[Expr]) -> str:
         """A row; a row with its own field names becomes a CAST."""
-        made = f"ROW({', '.join(map(self._write, parts[1::2]))})"
+        row = f"ROW({', '.join(map(self._write, parts[1::2]))})"
         names = [part.name for part in parts[::2]]
         if names == [f"EXPR${at}" for at in range(len(names))]:
-            return made
+            return row
         types = [self._type(part).flink for part in parts[1::2]]
-        return f"CAST({made} AS ROW<{', '.join(f'{quote(n)} {t}' for n, t in zip(names, types, strict=True))}>)"
+        return f"CAST({row} AS ROW<{', '.join(f'{quote(n)} {t}' for n, t in zip(names, types, strict=True))}>)"
 
     def _key(self, parts: list[Expr]) -> str:
         """Values as one string in which NULL is a normal value: each value is prefixed with its length."""
@@ -264,7 +264,7 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
             is_same = (
                 isinstance(tree, exp.Anonymous)
                 and tree.name.upper() in FUNCTIONS
-                and all(isinstance(one, exp.Column) for one in tree.expressions)
+                and all(isinstance(argument, exp.Column) for argument in tree.expressions)
             )
             if not is_same and all(_has(tree, at) for at in range(count)):
                 patterns.append((row.name, count, tree))

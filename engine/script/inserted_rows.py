@@ -58,11 +58,11 @@ def as_declared(value: Any, type_: Type) -> Any:
         case Timestamp(), int() if type_.precision < MILLISECONDS:
             return value - value % 10 ** (MILLISECONDS - type_.precision)
         case Array(), list():
-            return [as_declared(each, type_.element) for each in value]
-        case Map(), list() if all(isinstance(each, list) and len(each) == 2 for each in value):
-            return [[as_declared(key, type_.key), as_declared(each, type_.value)] for key, each in value]
+            return [as_declared(member, type_.element) for member in value]
+        case Map(), list() if all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+            return [[as_declared(key, type_.key), as_declared(mapped, type_.value)] for key, mapped in value]
         case Row(), list() if len(value) == len(type_.fields):
-            return [as_declared(each, part) for each, (_, part) in zip(value, type_.fields, strict=True)]
+            return [as_declared(field, part) for field, (_, part) in zip(value, type_.fields, strict=True)]
     return value
 
 
@@ -89,12 +89,12 @@ def check_kinds(row: Expr, wanted: Sequence[str], table: TableDdl) -> None:
 def with_metadata(ddl: TableDdl, rows: list[list[Any]], clock_ms: int) -> tuple[TableDdl, list[list[Any]]]:
     """The table with its metadata as columns of the rows: as inserted, or what a topic of one partition would say."""
     columns = list(ddl.written)
-    for one in ddl.metadata:
-        if one.is_virtual:
-            columns.append(Column(one.name, one.type))
+    for column in ddl.metadata:
+        if column.is_virtual:
+            columns.append(Column(column.name, column.type))
             rows = [[*row, None] for row in rows]
-        if one.key in _MESSAGE:
-            place, said = columns.index(Column(one.name, one.type)), _MESSAGE[one.key]
+        if column.key in _MESSAGE:
+            place, said = columns.index(Column(column.name, column.type)), _MESSAGE[column.key]
             rows = [
                 [*row[:place], said(at, ddl, clock_ms) if row[place] is None else row[place], *row[place + 1 :]]
                 for at, row in enumerate(rows)
@@ -129,7 +129,7 @@ def rows_of(ddl: TableDdl, rows: list[list[Any]]) -> dict[str, Any]:
 def stand_in(ddl: TableDdl, clock_ms: int) -> tuple[TableDdl, dict[str, Any]]:
     """A table whose rows are not read, with its metadata as columns, and a source of rows that are entered instead."""
     table, _ = with_metadata(ddl, [], clock_ms)
-    stands_for = {"options": kept_options(ddl), "metadata": {one.name: one.key for one in ddl.metadata}}
+    stands_for = {"options": kept_options(ddl), "metadata": {column.name: column.key for column in ddl.metadata}}
     return table, {**rows_of(table, []), "stands_for": stands_for}
 
 

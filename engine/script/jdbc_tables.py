@@ -17,8 +17,8 @@ _URL: Final = re.compile(r"jdbc:([a-z0-9]+):(.*)", re.DOTALL)
 _PLACE: Final = re.compile(r"//(\[[^\]]+\]|[^/:?\[\]]+)(?::(\d{1,5}))?/([^/?]+)(?:\?(.*))?", re.DOTALL)
 _KNOWN: Final = " or ".join(
     [
-        *(f"'jdbc:{each}:FILE'" for each in _FILES),
-        *(f"'jdbc:{each}://HOST:PORT/DATABASE'" for each in ("postgresql", "mysql")),
+        *(f"'jdbc:{database}:FILE'" for database in _FILES),
+        *(f"'jdbc:{database}://HOST:PORT/DATABASE'" for database in ("postgresql", "mysql")),
     ]
 )
 _OF_NO_MATTER: Final = re.compile(r"(scan|lookup|sink|connection)\..*|driver")
@@ -73,11 +73,11 @@ def jdbc_table(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]
 
 def _served(ddl: TableDdl, place: re.Match[str], options: dict[str, str]) -> dict[str, Any]:
     """The address of a server, the user, and the columns."""
-    found: dict[str, Any] = {"host": place[1].strip("[]"), "database": place[3]}
+    parameters: dict[str, Any] = {"host": place[1].strip("[]"), "database": place[3]}
     if place[2]:
-        found["port"] = int(place[2])
-    found |= {"user": options.pop("username", ""), "password": options.pop("password", "")}
-    return found | {"columns": ddl.column_parameters}
+        parameters["port"] = int(place[2])
+    parameters |= {"user": options.pop("username", ""), "password": options.pop("password", "")}
+    return parameters | {"columns": ddl.column_parameters}
 
 
 def _table(operator: str, name: str) -> dict[str, str]:

@@ -59,11 +59,11 @@ class Jobs:
 
     def sink(self, insert: Insert) -> str:
         """Add the nodes of a job, once. Returns the sink's id. Raises CannotBeRead."""
-        known = self._sinks.setdefault(id(insert), None)
-        if known is None:
+        sink_id = self._sinks.setdefault(id(insert), None)
+        if sink_id is None:
             with self.parts.reading(insert.statement):
-                known = self._sinks[id(insert)] = self._made(insert)
-        return known
+                sink_id = self._sinks[id(insert)] = self._made(insert)
+        return sink_id
 
     def _made(self, insert: Insert) -> str:
         assert self.names is not None, "views are known before jobs are made"
@@ -124,9 +124,9 @@ class Jobs:
         self.emitter.pinned.add(node)
         schema = self.emitter.derived[node].schema
         self._check_watermark(ddl, schema, inserts[0])
-        made = next(one for one in self.emitter.nodes if one.id == node)
+        table_node = next(candidate for candidate in self.emitter.nodes if candidate.id == node)
         columns = tuple(column for column in ddl.order if column in schema)
-        return Table(made, columns, proctimes_of(ddl), rows_in(schema))
+        return Table(table_node, columns, proctimes_of(ddl), rows_in(schema))
 
     def _declared(self, below: str, ddl: TableDdl, insert: Insert) -> str:
         """The rows with the table's computed columns; without the query's event time, if the table declares none."""
@@ -137,7 +137,7 @@ class Jobs:
             for column in schema
         ]
         computed = computed_columns(ddl, below, self.emitter.analyzer, schema)
-        items += [(one.name, one.spark) for one in computed if one.name not in schema]
+        items += [(column.name, column.spark) for column in computed if column.name not in schema]
         if _is_all(items, schema):
             return below
         return self.emitter.project(below, items, insert.query)
@@ -182,23 +182,23 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warning
         )
         raise SqlRejected(message, insert.query)
     given = dict(zip(wanted, schema, strict=True))
-    for one in ddl.written:
-        if one.name in given and mixed(given[one.name].type, one.type):
-            column, takes = given[one.name], one.type.flink
+    for own in ddl.written:
+        if own.name in given and mixed(given[own.name].type, own.type):
+            column, takes = given[own.name], own.type.flink
             message = (
-                f"{ddl.name}.{one.name} is {takes}, but the query gives {column.name} as {column.type.flink}, "
+                f"{ddl.name}.{own.name} is {takes}, but the query gives {column.name} as {column.type.flink}, "
                 f"which Flink does not convert by itself. Write CAST({column.name} AS {takes})."
             )
             raise SqlRejected(message, insert.query)
-        if one.name in given and _narrows(given[one.name].type, one.type):
-            column, takes = given[one.name], one.type.flink
+        if own.name in given and _narrows(given[own.name].type, own.type):
+            column, takes = given[own.name], own.type.flink
             warnings.append(
-                f"line {insert.statement.place[0]}: Flink would refuse this: {ddl.name}.{one.name} is {takes}, but the "
+                f"line {insert.statement.place[0]}: Flink would refuse this: {ddl.name}.{own.name} is {takes}, but the "
                 f"query gives {column.name} as {column.type.flink}. Write CAST({column.name} AS {takes})."
             )
     items = [
-        (one.name, _as(given[one.name], one, emitter) if one.name in given else emitter.cast("NULL", one.type))
-        for one in ddl.written
+        (own.name, _as(given[own.name], own, emitter) if own.name in given else emitter.cast("NULL", own.type))
+        for own in ddl.written
     ]
     items += [(insert.time, quote(insert.time))] if insert.time else []
     if _is_all(items, schema):
@@ -209,7 +209,7 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warning
 def _without_nulls(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
     """The records without those that have NULL where the table takes none. Source: Flink ConstraintEnforcer."""
     strict = {*ddl.not_null, *ddl.primary_key}
-    names = [one.name for one in emitter.derived[below].schema if one.nullable and one.name in strict]
+    names = [column.name for column in emitter.derived[below].schema if column.nullable and column.name in strict]
     if not names:
         return below
     condition = " AND ".join(f"({quote(name)} IS NOT NULL)" for name in names)

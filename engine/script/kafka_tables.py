@@ -90,7 +90,7 @@ def topics(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
                 )
         parameters |= _place(ddl, options, "start", "startup", mode, _STARTS)
     mark = ddl.watermark
-    if is_upsert and mark is not None and mark.column in {one.name for one in ddl.columns} - set(ddl.primary_key):
+    if is_upsert and mark is not None and mark.column in {column.name for column in ddl.columns} - set(ddl.primary_key):
         warnings.append(
             f"{ddl.name}: a message that deletes a row has no {mark.column}, so that it is rejected, and the row "
             "stays. The message's own time is there: METADATA FROM 'timestamp'."
@@ -113,27 +113,27 @@ def with_casts(ddl: TableDdl, warnings: list[str]) -> TableDdl:
     Raises SqlRejected for unknown metadata.
     """
     metadata, computed = [], []
-    for one in ddl.metadata:
-        if one.key in TIMES_OF_CHANGES:
-            warnings.append(f"{ddl.name}: {one.name} is the time of the message; the one inside of it is not read.")
-            one = replace(one, key="timestamp")
-        elif one.key in _NOT_READ or one.key.startswith("value."):
-            computed.append(Computed(one.name, cast_to(exp.Null(), one.type)))
-            warnings.append(f"{ddl.name}: the metadata column {one.name} is NULL; {one.key} is not read.")
+    for entry in ddl.metadata:
+        if entry.key in TIMES_OF_CHANGES:
+            warnings.append(f"{ddl.name}: {entry.name} is the time of the message; the one inside of it is not read.")
+            entry = replace(entry, key="timestamp")
+        elif entry.key in _NOT_READ or entry.key.startswith("value."):
+            computed.append(Computed(entry.name, cast_to(exp.Null(), entry.type)))
+            warnings.append(f"{ddl.name}: the metadata column {entry.name} is NULL; {entry.key} is not read.")
             continue
-        if one.key not in METADATA:
-            message = f"the metadata {one.key!r} of {one.name} is not supported. Available: {', '.join(METADATA)}."
+        if entry.key not in METADATA:
+            message = f"the metadata {entry.key!r} of {entry.name} is not supported. Available: {', '.join(METADATA)}."
             raise ddl.rejected(message)
-        if any(one.type.is_held_as(type_) for type_ in _TYPES.get(one.key, (STRING,))):
-            metadata.append(one)
+        if any(entry.type.is_held_as(type_) for type_ in _TYPES.get(entry.key, (STRING,))):
+            metadata.append(entry)
             continue
-        own = free_name(f"metadata_{one.key}", [*ddl.order, *(each.name for each in metadata)])
-        metadata.append(replace(one, name=own, type=METADATA[one.key], is_virtual=True))
+        own = free_name(f"metadata_{entry.key}", [*ddl.order, *(earlier.name for earlier in metadata)])
+        metadata.append(replace(entry, name=own, type=METADATA[entry.key], is_virtual=True))
         value: Expr = exp.column(own, quoted=True)
-        if one.key == "timestamp" and one.type.is_number:
+        if entry.key == "timestamp" and entry.type.is_number:
             # A number is not cast from an instant; as metadata, it has its seconds.
             value = exp.Anonymous(this="UNIX_TIMESTAMP", expressions=[cast_to(value, STRING)])
-        computed.append(Computed(one.name, cast_to(value, one.type)))
+        computed.append(Computed(entry.name, cast_to(value, entry.type)))
     return replace(ddl, metadata=tuple(metadata), computed=(*computed, *ddl.computed))
 
 
@@ -142,11 +142,11 @@ def _metadata(ddl: TableDdl) -> list[dict[str, str]]:
 
 
 def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any], *, is_upsert: bool) -> None:
-    known = _FORMATS[ddl.connector]
+    formats = _FORMATS[ddl.connector]
     prefix = "value." if "value.format" in options else ""
     name = options.pop(f"{prefix}format", "")
-    if name not in known:
-        message = f"the format {name!r} is not supported for {ddl.connector}. Available: {', '.join(known)}."
+    if name not in formats:
+        message = f"the format {name!r} is not supported for {ddl.connector}. Available: {', '.join(formats)}."
         raise ddl.rejected(message)
     parameters["format"] = name
     key = options.pop("key.format", None)
@@ -160,7 +160,7 @@ def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any],
         parameters["key_format"] = key
         if not is_upsert:
             fields = options.pop("key.fields", "")
-            parameters["key_columns"] = [each.strip() for each in fields.split(";") if each.strip()]
+            parameters["key_columns"] = [field.strip() for field in fields.split(";") if field.strip()]
         parameters["key_prefix"] = options.pop("key.fields-prefix", "")
         parameters["value_has_key"] = options.pop("value.fields-include", "ALL").upper() != "EXCEPT_KEY"
     shared: dict[str, Any] = {}
@@ -177,7 +177,7 @@ def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any],
         # Of another text for NULL, or of none, an empty field is no NULL, as in Flink.
         shared["empty_is_null"] = shared.get("null_text") == ""
     parameters |= shared
-    of_avro = [(f"{where}{one}.", one) for where, one in ((prefix, name), ("key.", key)) if one in AVRO]
+    of_avro = [(f"{where}{format_}.", format_) for where, format_ in ((prefix, name), ("key.", key)) if format_ in AVRO]
     if of_avro:
         parameters |= avro_options(ddl, options, of_avro)
 

@@ -33,9 +33,9 @@ def kept_script(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> tuple[s
         return None
     try:
         script = script_of(text, analyzer, folder, pipeline.name)
-        known = {node.id: node for node in script.pipeline.nodes}
+        by_id = {node.id: node for node in script.pipeline.nodes}
         for node in pipeline.nodes:
-            if node.operator == Rows.operator and node.parameters != getattr(known.get(node.id), "parameters", None):
+            if node.operator == Rows.operator and node.parameters != getattr(by_id.get(node.id), "parameters", None):
                 text = with_rows(text, node.id, node.parameters.get("rows", ()))
         if text != pipeline.script:
             script = script_of(text, analyzer, folder, pipeline.name)
@@ -47,7 +47,7 @@ def kept_script(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> tuple[s
 def with_rows(script: str, node: str, rows: Sequence[Any]) -> str:
     """The script with rows in comments above the table of a node; the same one if the script inserts its rows."""
     parts = taken_apart(script)
-    table = next((each for name, each in parts.tables.items() if node_id_of(name) == node), None)
+    table = next((ddl for name, ddl in parts.tables.items() if node_id_of(name) == node), None)
     if table is None or table.name in parts.rows:
         return script
     statement = parts.whole(table.statement)

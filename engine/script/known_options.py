@@ -74,16 +74,16 @@ def require_known_options(ddl: TableDdl) -> None:
     """Raise SqlRejected for an option that neither the table's connector nor a format has, with the nearest one."""
     if ddl.connector not in _CONNECTORS or "connector" not in ddl.options:
         return
-    known = [*_OF_ALL.split(), *_CONNECTORS[ddl.connector].split()]
+    patterns = [*_OF_ALL.split(), *_CONNECTORS[ddl.connector].split()]
     for name, value in ddl.options.items():
         if name.endswith("format"):
             # Formats that are not read here keep their options: nothing is known of them.
             prefix = name.removesuffix("format")
             options = _FORMATS[value].split() if value in _FORMATS else ["*"]
-            known += [f"{where}{value}.{option}" for where in {prefix, ""} for option in options]
+            patterns += [f"{where}{value}.{option}" for where in {prefix, ""} for option in options]
     for name in ddl.options:
-        if not any(_matches(name, each) for each in known):
-            near = get_close_matches(name, [each for each in known if "*" not in each], n=1)
+        if not any(_matches(name, pattern) for pattern in patterns):
+            near = get_close_matches(name, [pattern for pattern in patterns if "*" not in pattern], n=1)
             meant = f" Did you mean {near[0]!r}?" if near else (_of_another_format(name) or " Remove it.")
             message = f"the connector {ddl.connector!r} has no option {name!r}.{meant}"
             raise ddl.rejected(message, name)

@@ -32,11 +32,11 @@ _MOST: Final = 3
 
 def suggested(script: str, sentence: str) -> Iterator[tuple[str, str]]:
     """What is written instead, with the script that has it. sentence: the reason, with its place."""
-    found = _PLACE.match(sentence)
-    if found is None:
+    place_match = _PLACE.match(sentence)
+    if place_match is None:
         return
     lines = script.splitlines(keepends=True)
-    at, reason = sum(map(len, lines[: int(found[1]) - 1])) + int(found[2]) - 1, found[3]
+    at, reason = sum(map(len, lines[: int(place_match[1]) - 1])) + int(place_match[2]) - 1, place_match[3]
     if _QUOTES in reason:
         yield from _requoted(script, at)
     elif (function := _FUNCTION.match(reason)) is not None:
@@ -51,18 +51,18 @@ def suggested(script: str, sentence: str) -> Iterator[tuple[str, str]]:
 def _meant(reason: str) -> Iterator[tuple[str, str]]:
     """What is written, and what was probably meant."""
     for pattern in (_OPTION, _STATEMENT):
-        if (found := pattern.search(reason)) is not None:
-            words = min(len(found[1].split()), len(found[2].split()))
-            yield " ".join(found[1].split()[:words]) if pattern is _STATEMENT else found[1], found[2]
+        if (match := pattern.search(reason)) is not None:
+            words = min(len(match[1].split()), len(match[2].split()))
+            yield " ".join(match[1].split()[:words]) if pattern is _STATEMENT else match[1], match[2]
             return
-    if (found := _UNKNOWN.search(reason)) is None:
+    if (match := _UNKNOWN.search(reason)) is None:
         return
     # Of a column with its table, only the column is unknown.
-    old = found[1].rpartition(".")[2]
-    known = [name.strip() for name in found[3].split(",")]
-    near = sorted(known, key=lambda name: -_likeness(old, name))
+    old = match[1].rpartition(".")[2]
+    names = [name.strip() for name in match[3].split(",")]
+    near = sorted(names, key=lambda name: -_likeness(old, name))
     for new in dict.fromkeys(
-        filter(None, [found[2], *(name for name in near if _likeness(old, name) >= _LIKE)][:_MOST])
+        filter(None, [match[2], *(name for name in near if _likeness(old, name) >= _LIKE)][:_MOST])
     ):
         yield old, new
 

@@ -96,7 +96,7 @@ class Parts:
 
     def whole(self, part: Statement) -> Statement:
         """The statement of which one is a part: its end is the same."""
-        return next((each for each in self.statements if each.end == part.end), part)
+        return next((statement for statement in self.statements if statement.end == part.end), part)
 
     def give_clock(self, error: StudioError) -> bool:
         """Give values to the processing times that a query reads. False if they have them, or this is another error."""
@@ -158,7 +158,7 @@ class Parts:
 
     def leave_out(self, failure: Failure) -> None:
         """Go on without a statement. Raises its error if that was left out before, so that reading ends."""
-        if any(known.statement.end == failure.statement.end for known in self.failures):
+        if any(earlier.statement.end == failure.statement.end for earlier in self.failures):
             raise failure.error
         self.failures.append(failure)
         end = failure.statement.end
@@ -166,9 +166,9 @@ class Parts:
         self.views = {name: view for name, view in self.views.items() if view.end != end}
         self.inserts = [insert for insert in self.inserts if insert.statement.end != end]
         self.explained = [insert for insert in self.explained if insert.statement.end != end]
-        self.functions = {name: each for name, each in self.functions.items() if each.statement.end != end}
-        known = self.tables.keys() | self.views.keys()
-        self.order = [name for name in self.order if name in known]
+        self.functions = {name: function for name, function in self.functions.items() if function.statement.end != end}
+        names = self.tables.keys() | self.views.keys()
+        self.order = [name for name in self.order if name in names]
 
     def definition(self, name: str) -> Statement:
         """The statement that creates a table or view."""
@@ -182,8 +182,8 @@ class Parts:
     @property
     def unread(self) -> Mapping[str, Failure]:
         """The tables and views that could not be read."""
-        known = self.tables.keys() | self.views.keys()
-        return {name: failure for failure in self.failures if (name := failure.defines) and name not in known}
+        names = self.tables.keys() | self.views.keys()
+        return {name: failure for failure in self.failures if (name := failure.defines) and name not in names}
 
     def require_read(self, name: str) -> None:
         """Raise SqlRejected if a table or view is defined by a statement that could not be read."""

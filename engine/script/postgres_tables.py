@@ -41,17 +41,17 @@ def with_constants(ddl: TableDdl, warnings: list[str]) -> TableDdl:
     Raises SqlRejected for unknown metadata.
     """
     computed = []
-    for one in ddl.metadata:
-        option = one.key.replace("_", "-")
+    for column in ddl.metadata:
+        option = column.key.replace("_", "-")
         value: Expr = exp.Literal.string(ddl.options.get(option, _SCHEMA))
-        if one.key == _CHANGED_AT:
+        if column.key == _CHANGED_AT:
             value = exp.Null()
-            warnings.append(f"{ddl.name}: the metadata column {one.name} is NULL; the time of a change is not read.")
-        elif one.key not in _PLACES:
-            known = ", ".join((*_PLACES, _CHANGED_AT))
-            message = f"the metadata {one.key!r} of {one.name} is not supported. Available: {known}."
+            warnings.append(f"{ddl.name}: the metadata column {column.name} is NULL; the time of a change is not read.")
+        elif column.key not in _PLACES:
+            available = ", ".join((*_PLACES, _CHANGED_AT))
+            message = f"the metadata {column.key!r} of {column.name} is not supported. Available: {available}."
             raise ddl.rejected(message)
-        computed.append(Computed(one.name, cast_to(value, one.type)))
+        computed.append(Computed(column.name, cast_to(value, column.type)))
     return replace(ddl, metadata=(), computed=(*computed, *ddl.computed))
 
 
@@ -68,10 +68,10 @@ def changes(ddl: TableDdl, warnings: list[str]) -> tuple[str, dict[str, Any]]:
             message = f"the option 'port' is a number, not {port!r}."
             raise ddl.rejected(message)
         parameters["port"] = int(port)
-    for option, (field, known) in _CHOICES.items():
-        text = options.pop(option, known[0])
-        if text not in known:
-            message = f"{option!r} is {text!r}. Available: {', '.join(known)}."
+    for option, (field, choices) in _CHOICES.items():
+        text = options.pop(option, choices[0])
+        if text not in choices:
+            message = f"{option!r} is {text!r}. Available: {', '.join(choices)}."
             raise ddl.rejected(message)
         parameters[field] = text
     if (plugin := options.pop("decoding.plugin.name", "pgoutput")) != "pgoutput":

@@ -90,12 +90,12 @@ def function_of(ddl: FunctionDdl, folder: Path) -> PythonFunction:
     if not isinstance(code, str):
         code = _code_of(module, folder, ddl)
     try:
-        known = declared_in(code)
+        functions = declared_in(code)
     except Rejected as error:
         message = f"the code of {ddl.name}: {error}"
         raise SqlRejected(message, place=ddl.statement.place) from error
-    if name not in known:
-        message = f"{ddl.target}: {unknown_name('function', name, known)}."
+    if name not in functions:
+        message = f"{ddl.target}: {unknown_name('function', name, functions)}."
         raise SqlRejected(message, place=ddl.statement.place)
     return PythonFunction(name, code, type_ if isinstance(type_, str) else "")
 
@@ -104,22 +104,22 @@ def declarations(pipeline: Pipeline) -> tuple[Functions, Sequence[str], Sequence
     """The functions of a pipeline's nodes, their statements, and warnings about further requirements of Flink."""
     functions: dict[str, PythonFunction] = {}
     statements, warnings = [], []
-    for node, made in _called(pipeline):
-        name = made.function
-        known = functions.setdefault(name.upper(), made)
-        if known is not made:
-            if known != made:
+    for node, udf in _called(pipeline):
+        name = udf.function
+        first = functions.setdefault(name.upper(), udf)
+        if first is not udf:
+            if first != udf:
                 warnings.append(f"{node.id}: another node has another function {name}; give one of them another name.")
             continue
-        told: dict[str, Any] = {"code": made.code, **({"type": made.type} if made.type else {})}
+        told: dict[str, Any] = {"code": udf.code, **({"type": udf.type} if udf.type else {})}
         target = literal(f"{_MODULE}.{name}")
         system = "SYSTEM " if name.upper() in FUNCTIONS else ""
         statements.append(
             f"-- studio.python: {json.dumps(told, ensure_ascii=False)}\n"
             f"CREATE TEMPORARY {system}FUNCTION {identifier(name)} AS {target} LANGUAGE PYTHON;"
         )
-        declares = f", with @udf(result_type='{made.type}')" if made.type else ""
-        if made.is_aggregate and declared_in(made.code)[name].is_class:
+        declares = f", with @udf(result_type='{udf.type}')" if udf.type else ""
+        if udf.is_aggregate and declared_in(udf.code)[name].is_class:
             declares = f", with {name} = udaf({name}())"
         warnings.append(f"{node.id}: Flink needs {name} in a file {_MODULE}.py of python.files{declares}.")
     return functions, statements, warnings

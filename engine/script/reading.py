@@ -101,7 +101,7 @@ def _give_clock(parts: Parts, failure: Failure) -> bool:
     """Give values to the processing times that a statement reads. False if they have them, or this is another error."""
     error = failure.error
     if isinstance(error, NoClock) and error.for_windows:
-        name = next((each for each in parts.tables if node_id_of(each) == error.table), None)
+        name = next((table_name for table_name in parts.tables if node_id_of(table_name) == error.table), None)
         if name is not None and (by_arrival := read_by_arrival(name, failure.statement, parts)) != name:
             if not parts.tables[by_arrival].clocked:
                 parts.set_clock(by_arrival, for_windows=True)
@@ -183,7 +183,9 @@ def _described(nodes: Sequence[Node], jobs: Sequence[str], parts: Parts) -> Iter
     """The nodes with the comments above their statements. A sink has its table's, else that of its INSERT."""
     told = {job: insert.statement.description for job, insert in zip(jobs, parts.inserts, strict=True)}
     statements_ = {**{name: ddl.statement for name, ddl in parts.tables.items()}, **parts.views}
-    told |= {node_id_of(name): one.description for name, one in statements_.items() if one.description}
+    told |= {
+        node_id_of(name): statement.description for name, statement in statements_.items() if statement.description
+    }
     for node in nodes:
         description = told.get(node.id, "")
         yield node.model_copy(update={"description": description}) if description else node
@@ -213,7 +215,7 @@ def _used(queries: Sequence[Expr], names: Names) -> set[str]:
 def _nodes(parts: Parts, tables: Tables, names: Names, emitter: Emitter) -> None:
     """Add a node for every source table and for every view, with the same name."""
     targets = parts.targets
-    bases = {found.table for view in parts.views.values() if (found := changelog_of(view, parts.tables)) is not None}
+    bases = {call.table for view in parts.views.values() if (call := changelog_of(view, parts.tables)) is not None}
     for name in parts.order:
         is_read = name in parts.tables and name not in targets and name not in bases
         with parts.reading(parts.definition(name)):
@@ -289,14 +291,14 @@ class Tables(Mapping[str, Table]):
 
     def _read(self, name: str) -> Table:
         self._parts.require_read(name)
-        made = self._as_directed(self._source(name, name), self._parts.tables[name])
-        self.warnings += made.warnings
+        source = self._as_directed(self._source(name, name), self._parts.tables[name])
+        self.warnings += source.warnings
         ddl = self._parts.tables[name]
         hidden = (
-            ddl.hidden if has_own_rowtime(ddl) else (*ddl.hidden, *(each for each in made.columns if each == ROWTIME))
+            ddl.hidden if has_own_rowtime(ddl) else (*ddl.hidden, *(name for name in source.columns if name == ROWTIME))
         )
         tells_arrival = self._parts.arrival(name) is not None
-        return Table(made.node, made.columns, made.proctime, ddl.rows, hidden, ddl.clocked, tells_arrival)
+        return Table(source.node, source.columns, source.proctime, ddl.rows, hidden, ddl.clocked, tells_arrival)
 
     def __contains__(self, name: object) -> bool:
         return name in self._made or name in self._parts.tables or name in self._parts.unread
@@ -317,9 +319,9 @@ class Tables(Mapping[str, Table]):
         if changelog is None:
             return False
         base = changelog.table
-        made = self._as_directed(self._source(base, name, changelog), self._parts.tables[base])
-        self._made[name] = Table(made.node, made.columns, made.proctime, self._parts.tables[base].rows)
-        self.warnings += made.warnings
+        source = self._as_directed(self._source(base, name, changelog), self._parts.tables[base])
+        self._made[name] = Table(source.node, source.columns, source.proctime, self._parts.tables[base].rows)
+        self.warnings += source.warnings
         return True
 
     def _source(self, name: str, called: str, changelog: Changelog | None = None) -> SourceTable:

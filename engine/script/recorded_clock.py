@@ -149,10 +149,10 @@ def with_clock(table: TableDdl, arrival: Arrival | None, ms: int, *, for_windows
 
 def with_now(table: TableDdl, arrival: Arrival, ms: int) -> TableDdl:
     """The table with the column of its rows' times of arrival that queries read. ms: where a generator starts."""
-    made, now, why = arrival.named(table, NOW, ms)
+    timed, now, why = arrival.named(table, NOW, ms)
     is_made = isinstance(now, exp.Column) and now.name == NOW
-    computed = made.computed if is_made else (*made.computed, Computed(NOW, now))
-    return _noted(replace(made, computed=computed, order=(*made.order, NOW), hidden=(*made.hidden, NOW)), why)
+    computed = timed.computed if is_made else (*timed.computed, Computed(NOW, now))
+    return _noted(replace(timed, computed=computed, order=(*timed.order, NOW), hidden=(*timed.hidden, NOW)), why)
 
 
 def _noted(table: TableDdl, why: str) -> TableDdl:
@@ -200,8 +200,8 @@ class Arrival:
         if table.connector in _GENERATORS:
             table = replace(table, columns=(*table.columns, Column(name, TIMESTAMP)), start_ms=ms)
             if table.connector == "faker":
-                made = {f"fields.{name}.expression": "#{date.future '0','SECONDS'}"}
-                table = replace(table, options={**table.options, **made})
+                option = {f"fields.{name}.expression": "#{date.future '0','SECONDS'}"}
+                table = replace(table, options={**table.options, **option})
         else:
             table = replace(table, metadata=(*table.metadata, Metadata(name, TIMESTAMP, "timestamp", True)))
         return table, exp.column(name, quoted=True), self.why

@@ -81,28 +81,28 @@ def slips(script: str) -> tuple[Slip, ...]:
         # Whoever reads the script says that it is nested too deeply.
         return ()
     named = _reserved_names(parts)
-    found: list[Slip] = []
+    all_slips: list[Slip] = []
     for kind, at in of_others(script):
         line = script.count("\n", 0, at) + 1
         why, length = _NOT_SQL[kind]
-        found.append(Slip(line, why, at, at + length, "--" if length else "-- "))
+        all_slips.append(Slip(line, why, at, at + length, "--" if length else "-- "))
     for statement in parts:
         for rule in (_operators, _commas, _limits, _intervals, _bounds, _repeated):
-            found += rule(statement.tokens)
-        found += _lookups(statement, declared)
-        found += _names(statement, named)
+            all_slips += rule(statement.tokens)
+        all_slips += _lookups(statement, declared)
+        all_slips += _names(statement, named)
         if statement.creates("TABLE"):
-            found += _databases(statement)
-            found += _keys(statement.tokens)
+            all_slips += _databases(statement)
+            all_slips += _keys(statement.tokens)
         if statement.creates("VIEW"):
-            found += _same_columns(statement.tokens)
-        found += _rows(statement, declared)
+            all_slips += _same_columns(statement.tokens)
+        all_slips += _rows(statement, declared)
         for stray in statement.strays:
-            found.append(_slip([stray], "a semicolon stands within the query, which goes on after it", ""))
+            all_slips.append(_slip([stray], "a semicolon stands within the query, which goes on after it", ""))
         if statement.lacks_semicolon:
             last, end = statement.tokens[-1], statement.tokens[-1].end + 1
-            found.append(Slip(last.line, "a semicolon is missing at the end of the statement", end, end, ";"))
-    return tuple(sorted(found, key=lambda slip: slip.start))
+            all_slips.append(Slip(last.line, "a semicolon is missing at the end of the statement", end, end, ";"))
+    return tuple(sorted(all_slips, key=lambda slip: slip.start))
 
 
 def notes(script: str) -> list[str]:
@@ -138,8 +138,8 @@ def _commas(tokens: Sequence[Token]) -> Iterator[Slip]:
 def _limits(tokens: Sequence[Token]) -> Iterator[Slip]:
     for at, token in enumerate(tokens):
         rest = tokens[at + 1 : at + 4]
-        if _word(token) == "LIMIT" and [each.token_type for each in rest] == _TWO_NUMBERS:
-            first, _, count = (each.text for each in rest)
+        if _word(token) == "LIMIT" and [token.token_type for token in rest] == _TWO_NUMBERS:
+            first, _, count = (token.text for token in rest)
             right = f"{count} OFFSET {first}"
             yield _slip(rest, f"LIMIT {first}, {count} is written LIMIT {right}", right)
 
@@ -274,13 +274,13 @@ def _column_places(tokens: Sequence[Token]) -> Iterator[int]:
 
 def _declared(parts: Sequence[Statement]) -> dict[str, TableDdl]:
     """The tables of a script, by name."""
-    found: dict[str, TableDdl] = {}
+    tables: dict[str, TableDdl] = {}
     for statement in parts:
         if statement.creates("TABLE"):
             with suppress(SqlRejected):
                 table, _ = create_table(statement)
-                found[table.name] = table
-    return found
+                tables[table.name] = table
+    return tables
 
 
 def looked_up(name: str, connector: str) -> str:
@@ -325,7 +325,7 @@ def _rows(statement: Statement, declared: Mapping[str, TableDdl]) -> Iterator[Sl
         if depth == 1 and token.token_type is TokenType.COMMA:
             place += 1
         around = tokens[at - 1 : at + 2 : 2]
-        is_alone = depth == 1 and all(_word(each) in ("(", ",", ")") for each in around)
+        is_alone = depth == 1 and all(_word(neighbour) in ("(", ",", ")") for neighbour in around)
         if is_alone and place < len(names) and (type_ := types.get(names[place])) is not None:
             yield from _item(token, type_)
         opens = token.token_type is TokenType.L_PAREN

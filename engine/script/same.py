@@ -15,13 +15,13 @@ def is_same(one: Pipeline, other: Pipeline, analyzer: Analyzer, folder: Path) ->
     """Whether two pipelines say the same, however their expressions are written and wherever their nodes are."""
     if _rest(one) != _rest(other):
         return False
-    nodes, others = ({node.id: _bare(node) for node in each.nodes} for each in (one, other))
+    nodes, others = ({node.id: _bare(node) for node in pipeline.nodes} for pipeline in (one, other))
     if nodes.keys() != others.keys():
         return False
     differing = [name for name in nodes if nodes[name] != others[name]]
     if not differing:
         return True
-    bound, others_bound = (_bound(each, analyzer, folder) for each in (one, other))
+    bound, others_bound = (_bound(pipeline, analyzer, folder) for pipeline in (one, other))
     return all(
         name in bound and bound[name] == others_bound.get(name) and _says_the_same(nodes[name], others[name])
         for name in differing

@@ -81,7 +81,7 @@ def _renamed(tokens: Sequence[Token], names: Mapping[Path, str], home: tuple[str
     at, before = 0, ""
     while at < len(tokens):
         chain = _chain(tokens, at) if before != "." else ()
-        found, length = _named(chain, names, home, before)
+        path, length = _named(chain, names, home, before)
         if not length:
             before = tokens[at].text.upper()
             yield tokens[at]
@@ -90,7 +90,7 @@ def _renamed(tokens: Sequence[Token], names: Mapping[Path, str], home: tuple[str
         written = tokens[at + 2 * length - 2]
         is_part = len(chain) > length
         at += 2 * length - 1
-        yield _name(written, written.text if is_part else names[found])
+        yield _name(written, written.text if is_part else names[path])
         if not is_part and before in (*_READ, ",") and not _is_alias(tokens[at : at + 1]):
             yield Token(TokenType.ALIAS, "AS", written.line, written.col, written.start, written.end)
             yield _name(written, written.text)

@@ -29,7 +29,7 @@ def shared(
         inputs = [(instead[edge.source], edge.target_port) for edge in edges if edge.target == node.id]
         key = json.dumps([node.operator, node.parameters, inputs, traits.get(node.id)], default=list, sort_keys=True)
         instead[node.id] = first.setdefault(key, node.id) if role == "operator" else node.id
-    kept = tuple(node for node in nodes if instead[node.id] == node.id)
-    names = {node.id for node in kept}
+    distinct = tuple(node for node in nodes if instead[node.id] == node.id)
+    names = {node.id for node in distinct}
     moved = [edge.model_copy(update={"source": instead[edge.source]}) for edge in edges if edge.target in names]
-    return kept, tuple(moved), instead
+    return distinct, tuple(moved), instead

@@ -44,8 +44,8 @@ def target_of(ddl: TableDdl) -> dict[str, Any]:
         _, parameters = jdbc_table(ddl, [])
         del parameters["columns"]
         return {"write_to": WriteTo.POSTGRES.value, **parameters}
-    if ddl.options.get("connector") in TOPICS and (found := _topic(ddl)) is not None:
-        return found
+    if ddl.options.get("connector") in TOPICS and (topic := _topic(ddl)) is not None:
+        return topic
     is_parquet = ddl.connector == "filesystem" and ddl.options.get("format") == "parquet"
     if is_parquet and not ddl.primary_key and (path := ddl.options.get("path")):
         return {"write_to": WriteTo.PARQUET.value, "folder": path, "partition_by": list(ddl.partition_by)}
@@ -69,7 +69,7 @@ def table_of(sink: Sink) -> TargetTable | None:
             "connector": "upsert-kafka" if is_upsert else "kafka",
             "topic": sink.topic,
             "properties.bootstrap.servers": sink.servers,
-            **{f"properties.{each.name}": each.value for each in sink.properties},
+            **{f"properties.{setting.name}": setting.value for setting in sink.properties},
         }
         formats = {
             SinkMode.UPSERT: {"key.format": "json", "value.format": "json"},
@@ -98,9 +98,9 @@ def _topic(ddl: TableDdl) -> dict[str, Any] | None:
     topic = options.pop("topic", "")
     if not topic or any(name.startswith(_NOT_WRITTEN) for name in options):
         return None
-    found: dict[str, Any] = {"write_to": WriteTo.KAFKA.value, "servers": servers, "topic": topic}
+    parameters: dict[str, Any] = {"write_to": WriteTo.KAFKA.value, "servers": servers, "topic": topic}
     if properties:
-        found["properties"] = [
+        parameters["properties"] = [
             {"name": name.removeprefix("properties."), "value": value} for name, value in properties.items()
         ]
-    return found
+    return parameters

@@ -189,9 +189,9 @@ def _begins_another(before: Sequence[Token], token: Token) -> bool:
         return False
     depth = 0
     is_whole = before[0].text.upper() in _ONE_LINERS or (_count(before, ("CREATE", "TABLE")) > 0 and word != "WITH")
-    for each in before:
-        depth += (each.token_type in _OPENING) - (each.token_type in _CLOSING)
-        is_whole = is_whole or (depth == 0 and each.text.upper() in _QUERY)
+    for earlier in before:
+        depth += (earlier.token_type in _OPENING) - (earlier.token_type in _CLOSING)
+        is_whole = is_whole or (depth == 0 and earlier.text.upper() in _QUERY)
     first = before[0].text.upper()
     if depth or first in ("ADD", "COMPILE", "EXECUTE"):
         return False
@@ -337,16 +337,16 @@ class Cursor:
 
     def assigned(self) -> dict[str, Expr]:
         """Names with constants in parentheses: (day = '2024-01-01', land = 'ch')."""
-        found: dict[str, Expr] = {}
+        constants: dict[str, Expr] = {}
         self.expect("(")
         while True:
             name = self.name()
             self.expect("=")
-            found[name] = self.expression()
+            constants[name] = self.expression()
             if not self.skip(","):
                 break
         self.expect(")")
-        return found
+        return constants
 
     def query(self) -> Expr:
         """The query that the rest is. Raises SqlRejected."""

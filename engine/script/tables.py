@@ -101,7 +101,7 @@ class TableDdl:
     @property
     def written(self) -> tuple[Column, ...]:
         """The columns that an INSERT fills, in their order: the physical ones, and metadata that is not virtual."""
-        columns = [*self.columns, *(Column(one.name, one.type) for one in self.metadata if not one.is_virtual)]
+        columns = [*self.columns, *(Column(entry.name, entry.type) for entry in self.metadata if not entry.is_virtual)]
         return tuple(sorted(columns, key=lambda column: self.order.index(column.name)))
 
     @property

@@ -145,8 +145,8 @@ def _without_hints(statement: Statement, parts: Parts) -> Statement:
         else:
             hint = shortened(token.text.removeprefix("/*+").removesuffix("*/").strip())
             parts.warnings.append(f"line {token.line}: the hint {hint} is left out; it has no effect here.")
-    kept = tuple(token for at, token in enumerate(tokens) if at not in hints)
-    return replace(statement, tokens=kept) if hints else statement
+    remaining = tuple(token for at, token in enumerate(tokens) if at not in hints)
+    return replace(statement, tokens=remaining) if hints else statement
 
 
 def _as_select(statement: Statement) -> Statement | None:
@@ -259,14 +259,14 @@ def _exists(statement: Statement, parts: Parts) -> bool:
     name = Cursor(statement).created(kind)
     if name not in (*parts.tables, *parts.views) or name in parts.dropped:
         return False
-    known = parts.definition(name)
+    existing = parts.definition(name)
     # A temporary table hides a lasting one, and one without a connector is of another database.
-    is_hidden = statement.begins("CREATE", "TEMPORARY") and not known.begins("CREATE", "TEMPORARY")
+    is_hidden = statement.begins("CREATE", "TEMPORARY") and not existing.begins("CREATE", "TEMPORARY")
     is_foreign = name in parts.tables and not parts.tables[name].options and name not in parts.rows
     if is_hidden or is_foreign:
         return False
     if not statement.creates(kind, "IF", "NOT", "EXISTS"):
-        line, first = statement.place[0], known.place[0]
+        line, first = statement.place[0], existing.place[0]
         parts.warnings.append(
             f"line {line}: Flink would refuse this: there is already a {'table' if name in parts.tables else 'view'} "
             f"{name!r}, of line {first}, which stays as it is. To replace it, write DROP {kind} {name} before."
@@ -278,9 +278,9 @@ def _new_name(name: str, statement: Statement, parts: Parts) -> None:
     if name in parts.tables or name in parts.views or name in parts.dropped:
         set_aside(name, statement, parts)
         parts.dropped.discard(name)
-        for known in (parts.tables, parts.views, parts.rows):
-            known.pop(name, None)
-        parts.order = [each for each in parts.order if each != name]
+        for by_name in (parts.tables, parts.views, parts.rows):
+            by_name.pop(name, None)
+        parts.order = [other for other in parts.order if other != name]
     parts.order.append(name)
 
 
@@ -302,7 +302,7 @@ def _insert(statement: Statement, parts: Parts) -> None:
         columns += tuple(fixed)
         if isinstance(query, exp.Values):
             rows = [row if isinstance(row, exp.Tuple) else exp.Tuple(expressions=[row]) for row in query.expressions]
-            given = [[*row.expressions, *(each.copy() for each in fixed.values())] for row in rows]
+            given = [[*row.expressions, *(constant.copy() for constant in fixed.values())] for row in rows]
             query.set("expressions", [exp.Tuple(expressions=values) for values in given])
         else:
             items = [exp.Star(), *(exp.alias_(value, name, quoted=True) for name, value in fixed.items())]

@@ -35,7 +35,7 @@ def set_aside(name: str, statement: Statement, parts: Parts) -> None:
         parts.views[before] = parts.views[name]
     if name in parts.rows:
         parts.rows[before] = list(parts.rows[name])
-    parts.filled = [before if each == name else each for each in parts.filled]
+    parts.filled = [before if target == name else target for target in parts.filled]
     parts.order.append(before)
     use_instead(users, name, before, parts)
     parts.warnings.append(
@@ -47,13 +47,13 @@ def set_aside(name: str, statement: Statement, parts: Parts) -> None:
 def read_by_arrival(name: str, statement: Statement, parts: Parts) -> str:
     """The name by which a statement reads a table that has processing times: another one, if others read it, too."""
     own = [insert for insert in (*parts.inserts, *parts.explained) if insert.statement.end == statement.end]
-    views = [view for view, each in parts.views.items() if each.end == statement.end]
+    views = [view for view, definition in parts.views.items() if definition.end == statement.end]
     others = [insert for insert in parts.inserts if insert not in own]
     is_shared = any(name in _read(insert, parts) and not set(views) & _read(insert, parts) for insert in others)
     # Without an event time nothing is lost, and what other statements fill is one table.
     if not is_shared or not (own or views) or parts.tables[name].watermark is None or name in parts.targets:
         return name
-    by_arrival = next((each for each in parts.tables if each.startswith(f"{name}{_BY_ARRIVAL}")), None)
+    by_arrival = next((table for table in parts.tables if table.startswith(f"{name}{_BY_ARRIVAL}")), None)
     if by_arrival is None:
         by_arrival = free_id(f"{name}{_BY_ARRIVAL}", _names(parts))
         parts.tables[by_arrival] = replace(parts.tables[name], name=by_arrival)
@@ -106,13 +106,13 @@ def _renamed(insert: Insert, names: Mapping[str, str]) -> Insert:
 
 def _read(insert: Insert, parts: Parts) -> set[str]:
     """The tables and views that a statement reads, also through views."""
-    found: set[str] = set()
+    names: set[str] = set()
     wanted = {table.name for table in insert.query.find_all(exp.Table)}
     while wanted:
-        found |= wanted
+        names |= wanted
         inside = (_tables_of(parts.views[name]) for name in wanted if name in parts.views)
-        wanted = set().union(*inside) - found
-    return found
+        wanted = set().union(*inside) - names
+    return names
 
 
 def _tables_of(view: Statement) -> set[str]:

@@ -42,30 +42,30 @@ def with_unread(pipeline: Pipeline, parts: Parts) -> Pipeline:
     nodes, edges, written = list(pipeline.nodes), list(pipeline.edges), set(taken)
     for failure in sorted(parts.failures, key=lambda each: each.statement.place):
         name = failure.defines or failure.fills or f"statement_{failure.statement.place[0]}"
-        made = free_id(node_id_of(name), taken)
-        taken.append(made)
+        node_id = free_id(node_id_of(name), taken)
+        taken.append(node_id)
         needed = _needs(failure, parts, drawn)
-        inputs = [ids[each] for each in ids if each in needed and ids[each] in taken]
-        edges += [Edge(source=each, target=made) for each in dict.fromkeys(inputs)]
+        inputs = [ids[relation] for relation in ids if relation in needed and ids[relation] in taken]
+        edges += [Edge(source=input_id, target=node_id) for input_id in dict.fromkeys(inputs)]
         if failure.defines:
-            ids[failure.defines] = made
-        above = [each for each in parts.order if each in needed and node_id_of(each) not in written]
+            ids[failure.defines] = node_id
+        above = [relation for relation in parts.order if relation in needed and node_id_of(relation) not in written]
         if failure.fills in parts.tables and node_id_of(str(failure.fills)) not in written:
-            above = [*(each for each in above if each != failure.fills), str(failure.fills)]
+            above = [*(relation for relation in above if relation != failure.fills), str(failure.fills)]
         written |= set(map(node_id_of, above))
-        text = ";\n\n".join([*(parts.definition(each).sql for each in above), failure.statement.sql])
+        text = ";\n\n".join([*(parts.definition(relation).sql for relation in above), failure.statement.sql])
         parameters = {"sql": without_passwords(text), "reason": failure.sentence, "line": failure.place[0]}
-        nodes.append(Node(id=made, operator=Unread.operator, parameters=parameters))
+        nodes.append(Node(id=node_id, operator=Unread.operator, parameters=parameters))
     return pipeline.model_copy(update={"nodes": tuple(nodes), "edges": tuple(edges)})
 
 
 def _needs(failure: Failure, parts: Parts, drawn: frozenset[str] = frozenset()) -> set[str]:
     """What a failed statement names, and what the views among it name that are no nodes. drawn: the nodes."""
-    known = parts.tables.keys() | parts.views.keys() | parts.unread.keys()
-    found: set[str] = set()
+    names = parts.tables.keys() | parts.views.keys() | parts.unread.keys()
+    needed: set[str] = set()
     waiting = [failure.statement]
     while waiting:
-        new = known & set(tables_in(waiting.pop())) - found
-        found |= new
+        new = names & set(tables_in(waiting.pop())) - needed
+        needed |= new
         waiting += [parts.views[name] for name in new if name in parts.views and node_id_of(name) not in drawn]
-    return found - {failure.defines, failure.fills}
+    return needed - {failure.defines, failure.fills}

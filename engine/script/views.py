@@ -66,8 +66,8 @@ def node_of_view(name: str, statement: Statement, names: Names, emitter: Emitter
 
 def place_node(node: Node, inputs: Sequence[str], emitter: Emitter, at: Expr | None) -> None:
     """Add a node unchanged. Raises SqlRejected if it does not fit its inputs."""
-    made = emitter.add(node.operator, node.parameters, inputs, at)
-    called(emitter, made, node.id)
+    node_id = emitter.add(node.operator, node.parameters, inputs, at)
+    called(emitter, node_id, node.id)
 
 
 def called(emitter: Emitter, old: str, new: str) -> None:
@@ -86,9 +86,9 @@ def query_of(node: Node, inputs: Sequence[str], emitter: Emitter) -> tuple[str, 
     operator = configured(node)
     assert isinstance(operator, Operator)
     schemas = [emitter.derived[name].schema for name in inputs]
-    made, unknown = translated(operator, schemas, emitter.analyzer, node.id)
-    assert isinstance(made, Operator)
-    return made.flink_sql(list(zip(inputs, schemas, strict=True))), unknown
+    flink_operator, unknown = translated(operator, schemas, emitter.analyzer, node.id)
+    assert isinstance(flink_operator, Operator)
+    return flink_operator.flink_sql(list(zip(inputs, schemas, strict=True))), unknown
 
 
 def parameters_of(node: Node | Operator | Source) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _typed(parameters: dict[str, Any]) -> dict[str, Any]:
             typed["types"] = {name: type_from(type_).flink for name, type_ in types.items()}
         if isinstance(columns := typed.get("columns"), list):
             typed["columns"] = [
-                {**one, "type": type_from(one["type"]).flink} if "type" in one else one for one in columns
+                {**entry, "type": type_from(entry["type"]).flink} if "type" in entry else entry for entry in columns
             ]
     except ValueError:
         # Invalid types are reported by the planner.
@@ -246,12 +246,12 @@ def _read(name: str, query: Expr, names: Names, emitter: Emitter) -> Iterator[No
         exactly(trial, emitted, relation.columns, query)
     except StudioError:
         return
-    made = trial.nodes[len(emitter.nodes) :]
-    if made and not isinstance(configured(made[0]), Source):
+    new_nodes = trial.nodes[len(emitter.nodes) :]
+    if new_nodes and not isinstance(configured(new_nodes[0]), Source):
         # Projections around it may only select the used columns; the drawn node is the one without them.
-        yield from (node.model_copy(update={"id": name}) for node in made if node.operator != "project")
-        if len(made) == 1:
-            yield made[0].model_copy(update={"id": name})
+        yield from (node.model_copy(update={"id": name}) for node in new_nodes if node.operator != "project")
+        if len(new_nodes) == 1:
+            yield new_nodes[0].model_copy(update={"id": name})
 
 
 def is_table(node: Node, ddl: TableDdl, emitter: Emitter) -> bool:
@@ -262,9 +262,9 @@ def is_table(node: Node, ddl: TableDdl, emitter: Emitter) -> bool:
             return False
         read_ = source.read_schema(node.id, emitter.folder)
         schema = output_of(source, node.id, emitter.folder, emitter.analyzer).schema
-        made, _ = translated(source, [read_], emitter.analyzer, node.id)
-        assert isinstance(made, Source)
-        first = statements(made.flink_sql(node.id, schema))[0]
+        flink_source, _ = translated(source, [read_], emitter.analyzer, node.id)
+        assert isinstance(flink_source, Source)
+        first = statements(flink_source.flink_sql(node.id, schema))[0]
     except (StudioError, ValueError):
         return False
     return [token.text for token in first.tokens] == [token.text for token in ddl.statement.tokens]

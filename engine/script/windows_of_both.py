@@ -28,9 +28,9 @@ _BEFORE_A_VALUE: Final = frozenset(
 
 def bounds_of_both(tokens: Sequence[Token]) -> dict[int, str]:
     """By the place of such a name, the table whose it is written as."""
-    found: dict[int, str] = {}
+    tables: dict[int, str] = {}
     if not any(token.text in _BOUNDS for token in tokens):
-        return found
+        return tables
     for places in _selects(tokens):
         words = [_word(tokens[at]) for at in places]
         if words.count("JOIN") != 1 or not _NOT_INNER.isdisjoint(words):
@@ -41,8 +41,8 @@ def bounds_of_both(tokens: Sequence[Token]) -> dict[int, str]:
             name, after = tokens[at].text, tokens[at + 1] if at + 1 < len(tokens) else None
             is_alone = after is None or after.token_type not in (TokenType.DOT, TokenType.L_PAREN)
             if name in equal and is_alone and at and _word(tokens[at - 1]) in _BEFORE_A_VALUE:
-                found[at] = equal[name]
-    return found
+                tables[at] = equal[name]
+    return tables
 
 
 def repeated_bounds(tokens: Sequence[Token]) -> Iterator[int]:
@@ -63,14 +63,14 @@ def repeated_bounds(tokens: Sequence[Token]) -> Iterator[int]:
 
 def with_tables_of_bounds(statement: Statement) -> Statement:
     """The statement with the table's name before each such name."""
-    found = bounds_of_both(statement.tokens)
-    if not found:
+    tables = bounds_of_both(statement.tokens)
+    if not tables:
         return statement
     tokens: list[Token] = []
     for at, token in enumerate(statement.tokens):
-        if at in found:
+        if at in tables:
             place = (token.line, token.col, token.start, token.end)
-            tokens += (Token(TokenType.IDENTIFIER, found[at], *place), Token(TokenType.DOT, ".", *place))
+            tokens += (Token(TokenType.IDENTIFIER, tables[at], *place), Token(TokenType.DOT, ".", *place))
         tokens.append(token)
     return replace(statement, tokens=tuple(tokens))
 
@@ -97,15 +97,15 @@ def _selects(tokens: Sequence[Token]) -> Iterator[list[int]]:
 
 def _equal(tokens: Sequence[Token], places: Sequence[int]) -> dict[str, str]:
     """The bounds that both tables are joined by, each with the first table's name."""
-    found: dict[str, str] = {}
+    bounds: dict[str, str] = {}
     for at in range(1, len(places) - 6):
         if places[at + 6] - places[at - 1] != 7:
             continue
-        before, one, dot, name, equals, other, dot_too, name_too = (tokens[place] for place in places[at - 1 : at + 7])
+        before, left, dot, name, equals, other, dot_too, name_too = (tokens[place] for place in places[at - 1 : at + 7])
         is_pair = (dot.text, equals.text, dot_too.text) == (".", "=", ".") and name.text == name_too.text
-        if is_pair and name.text in _BOUNDS and one.text != other.text and _word(before) in _BEFORE_EQUAL:
-            found.setdefault(name.text, one.text)
-    return found
+        if is_pair and name.text in _BOUNDS and left.text != other.text and _word(before) in _BEFORE_EQUAL:
+            bounds.setdefault(name.text, left.text)
+    return bounds
 
 
 def _word(token: Token) -> str:

@@ -85,9 +85,9 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
     Raises the first StudioError of an invalid pipeline.
     """
     plan(pipeline, analyzer, folder)
-    kept = kept_script(pipeline, analyzer, folder)
-    if kept is not None:
-        return Written(kept[0], tuple(notes(kept[0])))
+    original = kept_script(pipeline, analyzer, folder)
+    if original is not None:
+        return Written(original[0], tuple(notes(original[0])))
     original_nodes, _ = derive(pipeline, analyzer, folder)
     whole = unfolded(pipeline.part(original_nodes), original_nodes)
     nodes, problems = derive(whole, analyzer, folder)
@@ -96,7 +96,7 @@ def sql_of(pipeline: Pipeline, analyzer: Analyzer, folder: Path) -> Written:
     functions, statements, warnings = declarations(pipeline)
     draft = _Draft(
         Emitter(analyzer, folder, MAKERS, dict(pipeline.options), functions),
-        [Part("", each) for each in statements],
+        [Part("", statement) for statement in statements],
         [*warnings],
     )
     for node in _in_order(whole):
@@ -142,20 +142,20 @@ def _header(pipeline: Pipeline, draft: _Draft) -> str:
 
 def _insertion(inserts: Sequence[Part]) -> list[str]:
     if len(inserts) < 2:
-        return [one.text for one in inserts]
-    body = "\n\n".join(one.text for one in inserts)
+        return [insert.text for insert in inserts]
+    body = "\n\n".join(insert.text for insert in inserts)
     return [f"EXECUTE STATEMENT SET\nBEGIN\n\n{body}\n\nEND;"]
 
 
 def _source(node: Node, known: DerivedNode, draft: _Draft) -> None:
     source = known.operator
     assert isinstance(source, Source)
-    made, unknown = translated(
+    flink_source, unknown = translated(
         source, [source.read_schema(node.id, draft.emitter.folder)], draft.emitter.analyzer, node.id
     )
-    assert isinstance(made, Source)
+    assert isinstance(flink_source, Source)
     _warn_of(node, unknown, draft)
-    text = unquoted(made.flink_sql(node.id, known.derived.schema).rstrip(";\n ")) + ";"
+    text = unquoted(flink_source.flink_sql(node.id, known.derived.schema).rstrip(";\n ")) + ";"
     try:
         back: Node | None = source_of(node.id, taken_apart(text), draft.emitter)
     except StudioError:
@@ -231,9 +231,9 @@ def _expressions(node: Node) -> list[str]:
 
     def texts(value: object) -> list[str]:
         if isinstance(value, dict):
-            return [text for one in value.values() for text in texts(one)]
+            return [text for part in value.values() for text in texts(part)]
         if isinstance(value, list):
-            return [text for one in value for text in texts(one)]
+            return [text for part in value for text in texts(part)]
         return [value] if isinstance(value, str) and "`" in value else []
 
     return sorted(set(texts(parameters_of(node))), key=len, reverse=True)
@@ -244,14 +244,14 @@ def _read_back(name: str, text: str, inputs: Sequence[str], emitter: Emitter) ->
     parts = taken_apart(text)
     trial = emitter.apart()
     tables = Tables(Parts(), trial)
-    for one in dict.fromkeys(inputs):
-        tables.add(one, Table(Node(id=one, operator=""), trial.derived[one].schema.names))
+    for input_id in dict.fromkeys(inputs):
+        tables.add(input_id, Table(Node(id=input_id, operator=""), trial.derived[input_id].schema.names))
     try:
         node_of_view(name, parts.views[name], Names(tables, aggregates=aggregates_of(trial.functions)), trial)
     except StudioError:
         return None
-    made = trial.nodes[len(emitter.nodes) :]
-    return made[0] if len(made) == 1 else None
+    new_nodes = trial.nodes[len(emitter.nodes) :]
+    return new_nodes[0] if len(new_nodes) == 1 else None
 
 
 def _differing(back: Node, node: Node, known: DerivedNode, emitter: Emitter) -> dict[str, Any]:
@@ -277,9 +277,9 @@ def _directives(node: Node, known: DerivedNode, back: Node | None, emitter: Emit
 def _own_additions(node: Node, back: Node | None) -> list[str]:
     """Comments about features of a node that Flink lacks: those that its SQL and the options do not give it."""
     parameters = configured(node).model_dump(mode="json", exclude_defaults=True)
-    known = parameters_of(back) if back is not None and back.operator == node.operator else {}
+    given = parameters_of(back) if back is not None and back.operator == node.operator else {}
     additions = [
-        sentence for name, sentence in _OWN.items() if parameters.get(name) and known.get(name) != parameters[name]
+        sentence for name, sentence in _OWN.items() if parameters.get(name) and given.get(name) != parameters[name]
     ]
     return [f"Not in Flink: {sentence}." for sentence in additions]
 

@@ -85,7 +85,7 @@ class CanalJson(EnvelopeFile):
 
 
 def _infer_strings(values: Iterable[Any]) -> Type:
-    return infer_text(each if isinstance(each, str | None) else json.dumps(each) for each in values)
+    return infer_text(value if isinstance(value, str | None) else json.dumps(value) for value in values)
 
 
 def _rows(value: Any) -> list[dict[str, Any]] | None:

@@ -76,8 +76,8 @@ class Csv(TextFiles, RowFile):
     @classmethod
     def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:
         """The path and the separator: a tab for .tsv, else the most frequent separator in the first line."""
-        found = "\t" if path.lower().endswith(".tsv") else max(_SEPARATORS, key=first_line.count)
-        return {"path": path} | ({"separator": found.replace("\t", "\\t")} if found != _SEPARATORS[0] else {})
+        separator = "\t" if path.lower().endswith(".tsv") else max(_SEPARATORS, key=first_line.count)
+        return {"path": path} | ({"separator": separator.replace("\t", "\\t")} if separator != _SEPARATORS[0] else {})
 
     def derive(self, node: str, folder: Path) -> Derived:
         """Names from the header, types from the sample."""
@@ -122,13 +122,13 @@ class Csv(TextFiles, RowFile):
             message = f"separator and quote are both {self.quote!r}; choose two different characters."
             raise PipelineError(message, node, "quote")
         try:
-            found = sample_csv(files, self._dialect(node), node) if files else self._declared(node)
+            columns = sample_csv(files, self._dialect(node), node) if files else self._declared(node)
         except SourceMissing:
             # Empty files are as good as none if their rows are yet to come.
             if not (self.fixed_columns and self.is_watched):
                 raise
-            found = self._declared(node)
-        return self.overridden(found, node)
+            columns = self._declared(node)
+        return self.overridden(columns, node)
 
     def _declared(self, node: str) -> tuple[Column, ...]:
         """The columns of files that have not arrived yet."""

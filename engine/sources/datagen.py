@@ -72,16 +72,16 @@ class Datagen(MadeUp):
     @property
     def size(self) -> int | None:
         """The number of records; a shorter sequence ends the source, as in Flink. None: endless."""
-        ends = [each for each in self.columns if each.kind == "sequence" and each.max is not None]
-        sizes = [max(0, self._last(each) - self._first(each) + 1) for each in ends]
+        ends = [column for column in self.columns if column.kind == "sequence" and column.max is not None]
+        sizes = [max(0, self._last(column) - self._first(column) + 1) for column in ends]
         return min([*([] if self.rows is None else [self.rows]), *sizes], default=None)
 
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
         check_names([column.name for column in self.columns], node, "columns")
-        columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
+        columns = [column_of(column.name, column.type, node, "columns") for column in self.columns]
         for column in columns:
-            is_counted = any(each.kind == "sequence" for each in self.columns if each.name == column.name)
+            is_counted = any(spec.kind == "sequence" for spec in self.columns if spec.name == column.name)
             if not _is_made(column.type) or (is_counted and column.type.parts):
                 message = (
                     f"columns: {column.name} is {column.type.flink}, for which no values can be generated. Choose a "
@@ -98,7 +98,7 @@ class Datagen(MadeUp):
 
         schema = self.derive(node, folder).schema
         values = [
-            self._value(each, column).alias(column.name) for each, column in zip(self.columns, schema, strict=True)
+            self._value(spec, column).alias(column.name) for spec, column in zip(self.columns, schema, strict=True)
         ]
         return SourceFrames.of_records(
             spark.range(*self.range).select(
@@ -115,19 +115,19 @@ class Datagen(MadeUp):
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name, which has other random values."""
         options = datagen_options(self.rows, self.rate)
-        for each in self.columns:
-            field = f"fields.{each.name}"
-            if each.kind == "sequence":
-                options |= {f"{field}.kind": "sequence", f"{field}.start": f"{self._first(each)}"}
-                options |= {f"{field}.end": f"{self._last(each)}"}
+        for spec in self.columns:
+            field = f"fields.{spec.name}"
+            if spec.kind == "sequence":
+                options |= {f"{field}.kind": "sequence", f"{field}.start": f"{self._first(spec)}"}
+                options |= {f"{field}.end": f"{self._last(spec)}"}
                 continue
             options |= {
-                f"{field}.{name}": f"{value:g}" for name in ("min", "max") if (value := getattr(each, name)) is not None
+                f"{field}.{name}": f"{value:g}" for name in ("min", "max") if (value := getattr(spec, name)) is not None
             }
-            if column_of(each.name, each.type, node, "columns").type == STRING:
-                options[f"{field}.length"] = str(each.length)
-            if each.null_rate:
-                options[f"{field}.null-rate"] = f"{each.null_rate:g}"
+            if column_of(spec.name, spec.type, node, "columns").type == STRING:
+                options[f"{field}.length"] = str(spec.length)
+            if spec.null_rate:
+                options[f"{field}.null-rate"] = f"{spec.null_rate:g}"
         return create_table(node, schema, self, options)
 
     def _first(self, column: GeneratedColumn) -> int:
@@ -142,11 +142,11 @@ class Datagen(MadeUp):
         from pyspark.sql import functions as F
 
         number = F.col("id")
-        made = self._made(each, column.type)
+        value = self._made(each, column.type)
         if each.null_rate:
             empty = F.shiftrightunsigned(self._hash(f"{each.name} null", number), 11).cast("double") * 2.0**-53
-            made = F.when(empty >= each.null_rate, made)
-        return made.cast(str(column.type))
+            value = F.when(empty >= each.null_rate, value)
+        return value.cast(str(column.type))
 
     def _part(self, name: str, type_: Type) -> SparkColumn:
         """A value inside of a column, which no option describes."""
@@ -159,33 +159,33 @@ class Datagen(MadeUp):
         number = F.col("id")
         share = F.shiftrightunsigned(self._hash(each.name, number), 11).cast("double") * 2.0**-53
         low, high = each.min or 0, each.max if each.max is not None else min(1000, _MOST.get(type_, 1000))
-        made: SparkColumn
+        column: SparkColumn
         if isinstance(type_, Row):
-            made = F.struct(*(self._part(f"{each.name}.{name}", field).alias(name) for name, field in type_.fields))
+            column = F.struct(*(self._part(f"{each.name}.{name}", field).alias(name) for name, field in type_.fields))
         elif isinstance(type_, Array):
-            made = F.array(*(self._part(f"{each.name}.{at}", type_.element) for at in range(_ELEMENTS)))
+            column = F.array(*(self._part(f"{each.name}.{at}", type_.element) for at in range(_ELEMENTS)))
         elif isinstance(type_, Map):
             names = [f"{each.name}.{at}" for at in range(_ELEMENTS)]
             pairs = ((self._part(f"{name} key", type_.key), self._part(name, type_.value)) for name in names)
             entries = F.array(*(F.struct(*pair) for pair in pairs))
-            made = F.map_from_entries(entries)
+            column = F.map_from_entries(entries)
         elif each.kind == "sequence":
-            made = number + F.lit(self._first(each))
+            column = number + F.lit(self._first(each))
         elif type_.is_time or isinstance(type_, Time):
-            made = F.timestamp_millis(F.lit(self.start_ms) + F.floor(number * F.lit(1000.0 / self.rate)))
+            column = F.timestamp_millis(F.lit(self.start_ms) + F.floor(number * F.lit(1000.0 / self.rate)))
         elif type_ == STRING:
             parts = [
                 F.md5(F.concat_ws("/", F.lit(str(self.seed)), F.lit(each.name), number, F.lit(at)))
                 for at in range(-(-each.length // _HEX_OF_A_HASH))
             ]
-            made = F.substring(F.concat(*parts), 1, each.length)
+            column = F.substring(F.concat(*parts), 1, each.length)
         elif type_ == BOOLEAN:
-            made = share < 0.5
+            column = share < 0.5
         elif type_ in INTEGERS:
-            made = F.floor(share * F.lit(high - low + 1)) + F.lit(int(low))
+            column = F.floor(share * F.lit(high - low + 1)) + F.lit(int(low))
         else:
-            made = share * F.lit(float(high - low)) + F.lit(float(low))
-        return made
+            column = share * F.lit(float(high - low)) + F.lit(float(low))
+        return column
 
     def _hash(self, purpose: str, number: SparkColumn) -> SparkColumn:
         from pyspark.sql import functions as F

@@ -84,7 +84,7 @@ def _columns(
     names = header_in(first[0].values) if header else [""] * len(first[0].values)
     held = [row.values for row in first[int(header) :]]
     texts = list(zip(*held, strict=True)) if held else [()] * len(names)
-    columns = tuple(Column(name, infer_text(each)) for name, each in zip(usable_names(names), texts, strict=True))
+    columns = tuple(Column(name, infer_text(values)) for name, values in zip(usable_names(names), texts, strict=True))
     return columns, tuple(renamed_columns(names).items()) if header else ()
 
 

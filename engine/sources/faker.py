@@ -77,15 +77,15 @@ class Faker(MadeUp):
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
         check_names([column.name for column in self.columns], node, "columns")
-        columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
-        for each, column in zip(self.columns, columns, strict=True):
-            _faked(each, column.type, node)
+        columns = [column_of(column.name, column.type, node, "columns") for column in self.columns]
+        for spec, column in zip(self.columns, columns, strict=True):
+            _faked(spec, column.type, node)
         return derive_source(self, node, columns)
 
     def scan(self, node: str, folder: Path) -> Scan:
         """All records, in parts."""
         schema = self.derive(node, folder).schema
-        columns = tuple(_faked(each, schema.column(each.name, node).type, node) for each in self.columns)
+        columns = tuple(_faked(spec, schema.column(spec.name, node).type, node) for spec in self.columns)
         recipe = Recipe(columns, self.seed, self.start_ms, 1000.0 / self.rate)
         first, end = self.range
         starts = range(first, end, PART_RECORDS) if end > first else [first]
@@ -100,15 +100,15 @@ class Faker(MadeUp):
         """The connector of the same name, which chooses other values."""
         number = {} if self.rows is None else {"number-of-rows": str(self.rows)}
         options = {"connector": "faker", **number, "rows-per-second": str(max(1, round(self.rate)))}
-        for each in self.columns:
-            field = f"fields.{each.name}"
-            if each.expression:
-                options[f"{field}.expression"] = each.expression
-            options |= {f"{field}.{part.name}.expression": part.expression for part in each.elements}
-            if each.length != 1:
-                options[f"{field}.length"] = str(each.length)
-            if each.null_rate:
-                options[f"{field}.null-rate"] = f"{each.null_rate:g}"
+        for spec in self.columns:
+            field = f"fields.{spec.name}"
+            if spec.expression:
+                options[f"{field}.expression"] = spec.expression
+            options |= {f"{field}.{part.name}.expression": part.expression for part in spec.elements}
+            if spec.length != 1:
+                options[f"{field}.length"] = str(spec.length)
+            if spec.null_rate:
+                options[f"{field}.null-rate"] = f"{spec.null_rate:g}"
         return create_table(node, schema, self, options)
 
 

@@ -131,7 +131,7 @@ class Generator(MadeUp):
         share = self.duplicates / _MOST_DUPLICATES
         candidates = [number - back for back in range(_BLOCK)]
         return F.coalesce(
-            *(F.when((each % _BLOCK == 0) | (self._uniform("duplicate", each) >= share), each) for each in candidates)
+            *(F.when((at % _BLOCK == 0) | (self._uniform("duplicate", at) >= share), at) for at in candidates)
         )
 
     def _key(self, number: SparkColumn) -> SparkColumn:

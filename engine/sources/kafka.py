@@ -33,7 +33,7 @@ class Kafka(KafkaTopics):
     summary: ClassVar[str] = "Messages of topics: CSV, JSON, Avro, or changes of Debezium, Canal and Maxwell."
     connector: ClassVar[str] = "kafka"
     envelopes: ClassVar = {
-        **{each.format: each for each in (DebeziumJson, CanalJson, MaxwellJson)},
+        **{envelope.format: envelope for envelope in (DebeziumJson, CanalJson, MaxwellJson)},
         "debezium-avro-confluent": DebeziumJson,
     }
 

@@ -161,8 +161,8 @@ def _type_of(stored: pa.DataType, name: str, file: InputFile, node: str) -> Type
 
     from engine.reading.files.parquet_values import type_of
 
-    if (known := type_of(stored)) is not None:
-        return known
+    if (type_ := type_of(stored)) is not None:
+        return type_
     other = f"a decimal of at most {MOST_DIGITS} digits or " if t.is_decimal(stored) else ""
     message = f"the column {name!r} of {file.name} is {stored}, which cannot be read; write it as {other}text."
     raise SourceError(message, node, "path")

@@ -98,9 +98,9 @@ class PostgresCdc(PostgresServer, ReceivedSource):
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
         """The columns of the table on the server, and its primary key. Raises SourceError."""
         with answering(node), closing(Database(self.address, node)) as database:
-            found = database.described()
-        columns = [TypedColumn(name=name, type=type_.flink) for name, type_, _ in found]
-        return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
+            table_columns = database.described()
+        columns = [TypedColumn(name=name, type=type_.flink) for name, type_, _ in table_columns]
+        return ColumnsThere(columns, [name for name, _, is_key in table_columns if is_key])
 
     def rows_about(self, node: str, folder: Path) -> int | None:
         """As the server plans with it."""
@@ -113,9 +113,9 @@ class PostgresCdc(PostgresServer, ReceivedSource):
         with answering(node), closing(Database(self.address, node)) as database:
             database.columns()
             number = 0
-            for _, found in database.rows([column.name for column in rows.columns], most):
-                number = rows.insert(SNAPSHOT, number, found)
-                if found:
+            for _, chunk in database.rows([column.name for column in rows.columns], most):
+                number = rows.insert(SNAPSHOT, number, chunk)
+                if chunk:
                     yield rows.taken()
 
     @property

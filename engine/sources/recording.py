@@ -64,20 +64,20 @@ class Recording(Source):
 
     def derive(self, node: str, folder: Path) -> Derived:
         """The recorded columns."""
-        known = self._about(node, folder)
-        columns = [Column(name, type_from(type_)) for name, type_ in known.columns]
-        return derive_source(self, node, columns, self.primary_key, known.is_changelog)
+        facts = self._about(node, folder)
+        columns = [Column(name, type_from(type_)) for name, type_ in facts.columns]
+        return derive_source(self, node, columns, self.primary_key, facts.is_changelog)
 
     def scan(self, node: str, folder: Path) -> Scan:
         """Row groups in workers."""
-        known = self._about(node, folder)
+        facts = self._about(node, folder)
         records = self._file(node, folder)
         schema = self.derive(node, folder).schema
-        reader = RecordingReader(RowTypes(tuple(schema)), f"run {known.run}, {known.node}")
+        reader = RecordingReader(RowTypes(tuple(schema)), f"run {facts.run}, {facts.node}")
         parts = parts_in(records, self._rejected(records), node)
-        numbered = Numbered(known.end, known.idle, known.clock)
+        numbered = Numbered(facts.end, facts.idle, facts.clock)
         is_foreign = not records.path.endswith(TEXT)
-        return Scan(parts, reader, has_marks=known.has_marks, numbered=numbered, is_foreign=is_foreign)
+        return Scan(parts, reader, has_marks=facts.has_marks, numbered=numbered, is_foreign=is_foreign)
 
     def inputs(self, node: str, folder: Path) -> tuple[Path, ...]:
         """Its files."""

@@ -94,7 +94,7 @@ class Rows(Source):
     def derive(self, node: str, folder: Path) -> Derived:
         """The declared columns."""
         check_names([column.name for column in self.columns], node, "columns")
-        columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
+        columns = [column_of(column.name, column.type, node, "columns") for column in self.columns]
         return derive_source(self, node, columns, self.primary_key, self.changelog)
 
     def scan(self, node: str, folder: Path) -> Scan:
@@ -144,7 +144,7 @@ class Rows(Source):
         if self.stands_for is not None:
             table = create_table(node, schema, self, self.stands_for.options, self.primary_key)
             return rows_above(self.rows) + table
-        read = Schema(tuple(column for column in schema if column.name in [each.name for each in self.columns]))
+        read = Schema(tuple(column for column in schema if column.name in [spec.name for spec in self.columns]))
         rows = [self._sql(item, read) for item in self.rows]
         lost = sum(row is None for row in rows)
         note = (

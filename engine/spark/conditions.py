@@ -85,9 +85,9 @@ def explained(text: str) -> str | None:
     if (marked := _CONDITION.search(text)) is not None:
         said = plain(marked[2])
         for sign, telling in _TELLINGS.get(_ALIKE.get(marked[1], marked[1]), ()):
-            if (found := re.search(sign, said, re.IGNORECASE)) is not None:
-                return _in_flinks_words(found.expand(telling))
-        return " ".join(each for each in _SENTENCE.split(said) if not _SETTINGS.search(each)) or said
+            if (match := re.search(sign, said, re.IGNORECASE)) is not None:
+                return _in_flinks_words(match.expand(telling))
+        return " ".join(sentence for sentence in _SENTENCE.split(said) if not _SETTINGS.search(sentence)) or said
     if (raised := _JAVA.search(text)) is not None:
         name, said = raised[1], plain(raised[2])
         what = "a regular expression cannot be read" if name == "PatternSyntax" else "an expression cannot be computed"

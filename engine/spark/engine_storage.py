@@ -51,11 +51,11 @@ class EngineStorage:
         """List files in a task. Raises OSError."""
         key = (path, tuple(sorted(endings)))
         with self._lock:
-            known = self._listings.get(key)
-        if known is not None and time.monotonic() - known[0] < _LISTING_S:
-            return known[1]
+            listing = self._listings.get(key)
+        if listing is not None and time.monotonic() - listing[0] < _LISTING_S:
+            return listing[1]
         listed = json.loads(self._ask(partial(_listed, path, key[1])))
-        files = [StoredFile(*each) for each in listed]
+        files = [StoredFile(*fields) for fields in listed]
         with self._lock:
             self._listings[key] = (time.monotonic(), files)
         return files

@@ -77,8 +77,8 @@ class Engine:
 
 def engine_called(name: str) -> Engine:
     """The engine with this name, or at this address. Raises EngineUnavailable."""
-    known = engines()
-    return known[name] if name in known else engine_at(name)
+    added = engines()
+    return added[name] if name in added else engine_at(name)
 
 
 def engine_at(address: str, *, name: str = "", workspace: str = "") -> Engine:
@@ -120,7 +120,7 @@ def _masters(address: str) -> list[str]:
     """The hosts of a cluster's masters: `spark://one:7077,two:7077`."""
     if not address.startswith("spark://"):
         return []
-    return [each.rpartition(":")[0] or each for each in address.removeprefix("spark://").split(",")]
+    return [master.rpartition(":")[0] or master for master in address.removeprefix("spark://").split(",")]
 
 
 def engines() -> dict[str, Engine]:
@@ -128,8 +128,8 @@ def engines() -> dict[str, Engine]:
     path = engines_file()
     try:
         written = json.loads(path.read_text(encoding="utf-8"))
-        known = {one.name for one in fields(Engine)}
-        return {each["name"]: Engine(**{key: value for key, value in each.items() if key in known}) for each in written}
+        names = {field.name for field in fields(Engine)}
+        return {spec["name"]: Engine(**{key: value for key, value in spec.items() if key in names}) for spec in written}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -144,7 +144,7 @@ def save_engine(engine: Engine) -> None:
 
 def remove_engine(name: str) -> None:
     """Remove an engine from the file. Raises EngineUnavailable."""
-    _write({key: one for key, one in engines().items() if key != name})
+    _write({key: engine for key, engine in engines().items() if key != name})
 
 
 def engines_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -155,7 +155,7 @@ def engines_file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def _write(kept: Mapping[str, Engine]) -> None:
-    write_secretly(engines_file(), json.dumps([asdict(one) for one in kept.values()], indent=2))
+    write_secretly(engines_file(), json.dumps([asdict(engine) for engine in kept.values()], indent=2))
 
 
 def write_secretly(path: Path, text: str) -> None:

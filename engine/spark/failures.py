@@ -87,8 +87,8 @@ def lost_worker(error: Exception) -> bool:
 
 def reason_of(error: Exception) -> str:
     """The error of a worker, or the message of Spark, in one sentence."""
-    if (known := _known(error)) is not None:
-        return known
+    if (sentence := _known(error)) is not None:
+        return sentence
     raised = _raised(error)
     if raised:
         return _told(*raised)[1]
@@ -109,8 +109,8 @@ def unexpected_sentence(error: Exception) -> str:
             return "there is no memory left. Close other programs, or use a smaller input."
         case OSError():
             return f"{error.filename or 'the output'} cannot be read or written: {error.strerror or error}."
-    if (known := _known(error)) is not None:
-        return known
+    if (sentence := _known(error)) is not None:
+        return sentence
     return (
         f"an unexpected error occurred: {type(error).__name__}: {shortened(reason_of(error))}. "
         f"{TRACEBACKS}=1 shows where."

@@ -21,8 +21,8 @@ def heap() -> str:
 
 def heap_bytes() -> int:
     """The same in bytes. Spark takes a number without a unit as MiB."""
-    found = re.fullmatch(r"([0-9]+)([kmgt]?)b?", heap().strip().lower())
-    return int(found[1]) << _SHIFTS[found[2]] if found is not None else 0
+    match = re.fullmatch(r"([0-9]+)([kmgt]?)b?", heap().strip().lower())
+    return int(match[1]) << _SHIFTS[match[2]] if match is not None else 0
 
 
 def worker_mb() -> int:

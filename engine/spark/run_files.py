@@ -214,7 +214,7 @@ class FetchedFiles:
 
     def _sizes(self, paths: Sequence[str]) -> list[int]:
         size = self.workspace.size
-        return [int(each) for each in self._each([partial(size, path) for path in paths])]
+        return [int(byte_count) for byte_count in self._each([partial(size, path) for path in paths])]
 
     def _each(self, works: Sequence[Any]) -> list[Any]:
         """Call these in tasks, and return their results in order."""
@@ -311,11 +311,11 @@ def _in_groups(sized: Iterable[tuple[_Sized, int]]) -> Iterator[list[_Sized]]:
     """Items with these sizes in groups, each no larger than the transfer limit, or of one larger item."""
     group: list[_Sized] = []
     held = 0
-    for one, size in sized:
+    for member, size in sized:
         if group and held + size > _GROUP:
             yield group
             group, held = [], 0
-        group.append(one)
+        group.append(member)
         held += size
     if group:
         yield group

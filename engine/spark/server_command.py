@@ -99,8 +99,8 @@ def command(master: str, scratch: Path, jvm_options: Sequence[str]) -> list[str]
         # side by side, and the system shares out the processors.
         at_once = _AT_ONCE * cores
         master = re.sub(r"\d+|\*", str(at_once), master, count=1)
-        for each in ("spark.sql.shuffle.partitions", "spark.default.parallelism"):
-            settings[each] = str(cores)
+        for setting in ("spark.sql.shuffle.partitions", "spark.default.parallelism"):
+            settings[setting] = str(cores)
         settings["spark.executor.pyspark.memory"] = f"{worker_mb()}m"
         daemon = Path(__file__).with_name("worker_daemon.py")
         shutil.copy(daemon, scratch)

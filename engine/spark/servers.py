@@ -157,8 +157,8 @@ def server_for(master: str) -> Server:
 def servers(parent: Path | None = None, *, of_all: bool = False) -> list[Server]:
     """This checkout's servers that are alive, in the folder or wherever this user's are. of_all: of all checkouts."""
     parents = _parents() if parent is None else [parent]
-    found = [_found(folder) for parent in parents if parent.is_dir() for folder in sorted(parent.iterdir())]
-    return [server for server in found if server is not None and (of_all or server.checkout == CHECKOUT)]
+    candidates = [_found(folder) for parent in parents if parent.is_dir() for folder in sorted(parent.iterdir())]
+    return [server for server in candidates if server is not None and (of_all or server.checkout == CHECKOUT)]
 
 
 def archive() -> ClassArchive | None:
@@ -197,7 +197,7 @@ def start(master: str, folder: Path, jvm_options: Sequence[str], *, lock: int | 
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
-                pass_fds=[each for each in (lock, held) if each is not None],
+                pass_fds=[descriptor for descriptor in (lock, held) if descriptor is not None],
                 # Ctrl+C in this process does not reach it.
                 start_new_session=True,
             )

@@ -210,10 +210,10 @@ def loss_of_any(error: Exception) -> str | None:
     """The same for an error of which the session is not known."""
     if not broke_off(error) and lost_connection(error, is_ours=False) is None:
         return None
-    known = list(_connections.values())
+    links = list(_connections.values())
     # One that ended earlier has nothing to do with an error beside which others work.
-    able = [one for one in known if one.server is None or one.server.is_alive()] if not found_nobody(error) else []
-    return next(filter(None, (_loss(connection, error) for connection in able or known)), None)
+    able = [link for link in links if link.server is None or link.server.is_alive()] if not found_nobody(error) else []
+    return next(filter(None, (_loss(connection, error) for connection in able or links)), None)
 
 
 def _loss(connection: _Connection, error: Exception) -> str | None:
@@ -298,7 +298,7 @@ def _release_left(to: Engine, client: Any) -> None:
 
 
 def _connection_of(spark: SparkSession) -> _Connection | None:
-    return next((one for one in list(_connections.values()) if one.session is spark), None)
+    return next((connection for connection in list(_connections.values()) if connection.session is spark), None)
 
 
 def _silence() -> None:

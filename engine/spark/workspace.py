@@ -118,11 +118,11 @@ class Workspace:
         part = None if epoch is None else f"epoch={epoch}"
         if is_uri(self.root):
             system, inside = file_system(self.root)
-            known = {f"{inside}/{self.inside(path)}" for path in kept}
+            kept_paths = {f"{inside}/{self.inside(path)}" for path in kept}
             with told(self.root):
-                for found in system.get_file_info(fs.FileSelector(inside, recursive=True, allow_not_found=True)):
-                    if found.is_file and found.path not in known and (part is None or part in found.path.split("/")):
-                        system.delete_file(found.path)
+                for file in system.get_file_info(fs.FileSelector(inside, recursive=True, allow_not_found=True)):
+                    if file.is_file and file.path not in kept_paths and (part is None or part in file.path.split("/")):
+                        system.delete_file(file.path)
             return
         names = set(kept)
         for folder, _, own in os.walk(self.root, topdown=False):
@@ -142,8 +142,8 @@ class Workspace:
         if is_uri(folder):
             system, inside = file_system(folder)
             with told(folder):
-                found = system.get_file_info(fs.FileSelector(inside, allow_not_found=True))
-            return [file.base_name for file in found if file.is_file]
+                files = system.get_file_info(fs.FileSelector(inside, allow_not_found=True))
+            return [file.base_name for file in files if file.is_file]
         try:
             return os.listdir(folder)
         except FileNotFoundError:

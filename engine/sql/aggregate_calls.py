@@ -33,8 +33,8 @@ def aggregate_function(node: Expr) -> AggregateFunction | None:
     if not isinstance(call, exp.Anonymous):
         return None
     name = call.name.upper()
-    known: AggregateFunction | None = functions().get(_SYNONYMS.get(name, name)) or call.meta.get(_AGGREGATE)
-    return known
+    function: AggregateFunction | None = functions().get(_SYNONYMS.get(name, name)) or call.meta.get(_AGGREGATE)
+    return function
 
 
 def mark_aggregates(query: Expr, aggregates: Aggregates) -> None:

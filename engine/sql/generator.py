@@ -75,10 +75,10 @@ class Generator(generator.Generator):
             return f"({self.sql(later)} - {self.sql(earlier)}) {unit.name}"
         if name == "MAP":
             return f"{self.sql(expression, 'this')}[{self.expressions(expression, flat=True)}]"
-        clauses = [each for each in expression.expressions if isinstance(each, exp.Kwarg)]
+        clauses = [clause for clause in expression.expressions if isinstance(clause, exp.Kwarg)]
         if not name.startswith("JSON_") or not (clauses or name in _PAIRS):
             return super().anonymous_sql(expression)
-        values = [self.sql(each) for each in expression.expressions if not isinstance(each, exp.Kwarg)]
+        values = [self.sql(argument) for argument in expression.expressions if not isinstance(argument, exp.Kwarg)]
         if name in _PAIRS:
             values = [f"{key} VALUE {value}" for key, value in zip(values[::2], values[1::2], strict=False)]
         return f"{self.sql(expression, 'this')}({' '.join([', '.join(values), *map(self._clause, clauses)]).strip()})"

@@ -60,7 +60,7 @@ class OfMatches:
 
         tree = with_references(expression.unnest(), column)
         schema = Schema(tuple(types))
-        names = {one.name: one.name for one in types}
+        names = {placeholder.name: placeholder.name for placeholder in types}
         writer = Writer(names, lambda text: self.analyzer.type_of(text, schema, self.node, ""), schema)
         try:
             written = writer.write(tree)
@@ -71,8 +71,8 @@ class OfMatches:
             raise SqlRejected(sentence, place=(error.line, error.column)) from error
 
         def filled(part: str, texts: Sequence[str]) -> str:
-            for one, text in zip(types, texts, strict=True):
-                part = part.replace(quote(one.name), text)
+            for placeholder, text in zip(types, texts, strict=True):
+                part = part.replace(quote(placeholder.name), text)
             return part
 
         bare = [without_variables(text, self.variables) for text in texts]
@@ -91,11 +91,11 @@ class OfMatches:
             return self._of_row(reference)
         name, arguments = reference.name.upper(), list(reference.expressions)
         if name == ROWTIME:
-            given = ", ".join(self._of_row(one)[0] for one in arguments)
+            given = ", ".join(self._of_row(argument)[0] for argument in arguments)
             return f"{ROWTIME}({given})", self._of_row(arguments[0])[1] if arguments else TIMESTAMP_NTZ
         if name in ("FIRST", "LAST"):
             text, type_ = self._of_row(arguments[0]) if arguments else ("", VOID)
-            return f"{name}({', '.join([text, *(one.name for one in arguments[1:])])})", type_
+            return f"{name}({', '.join([text, *(argument.name for argument in arguments[1:])])})", type_
         function = functions()[name]
         if len(arguments) != 1:
             message = f"{name} takes one value of a row in MATCH_RECOGNIZE: {name}(A.v)."

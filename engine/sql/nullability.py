@@ -46,7 +46,7 @@ def is_never_null(relation: Relation, value: Expr, is_declared: IsDeclared = lam
     """Whether a value of the relation's columns is never NULL."""
 
     def of_each(*values: Expr | None) -> list[bool]:
-        return [one is not None and is_never_null(relation, one, is_declared) for one in values]
+        return [operand is not None and is_never_null(relation, operand, is_declared) for operand in values]
 
     match value:
         case exp.Column():
@@ -56,7 +56,7 @@ def is_never_null(relation: Relation, value: Expr, is_declared: IsDeclared = lam
         case exp.Anonymous() if value.name.upper() == "COALESCE":
             return any(of_each(*value.expressions))
         case exp.Case():
-            return all(of_each(*(each.args["true"] for each in value.args["ifs"]), value.args.get("default")))
+            return all(of_each(*(branch.args["true"] for branch in value.args["ifs"]), value.args.get("default")))
         case exp.TryCast():
             return False
         case exp.Cast():

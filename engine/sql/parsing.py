@@ -48,8 +48,8 @@ def _with_code_points(tokens: list[Token]) -> Iterator[Token]:
     at = 0
     while at < len(tokens):
         token, *after = tokens[at : at + 3]
-        is_prefix = token.text in ("U", "u") and [one.start for one in after] == [token.end + 1, token.end + 2]
-        if is_prefix and [one.text for one in after[:1]] == ["&"] and after[1].token_type is TokenType.STRING:
+        is_prefix = token.text in ("U", "u") and [later.start for later in after] == [token.end + 1, token.end + 2]
+        if is_prefix and [later.text for later in after[:1]] == ["&"] and after[1].token_type is TokenType.STRING:
             whole = after[1]
             whole.text = _CODE_POINT.sub(lambda code: chr(int(code[1], 16)) if code[1] else "\\", whole.text)
             whole.start, whole.col, token, at = token.start, token.col, whole, at + 2
@@ -67,8 +67,8 @@ _OPENS: Final = {"'": "quote", "`": "backtick", '"': "double quote", "/*": "comm
 
 def _left_open(text: str) -> tuple[str, tuple[int, int]] | None:
     """What opens a quote or a comment that nothing closes, and where; None if all are closed."""
-    found = next((match for match in _QUOTED.finditer(text) if match[0] in _OPENS), None)
-    return None if found is None else (_OPENS[found[0]], _place(text, found.start()))
+    opening = next((match for match in _QUOTED.finditer(text) if match[0] in _OPENS), None)
+    return None if opening is None else (_OPENS[opening[0]], _place(text, opening.start()))
 
 
 def _odd(character: str) -> str:
@@ -95,7 +95,9 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
             place = (token.line, token.col - len(token.text) + odd.start() + 1)
             raise SqlRejected(_odd(odd[0]), place=place)
     try:
-        read = [one for at, one in enumerate(tokens) if one.token_type is not TokenType.HINT or is_read(tokens, at)]
+        read = [
+            token for at, token in enumerate(tokens) if token.token_type is not TokenType.HINT or is_read(tokens, at)
+        ]
         trees = Flink().parser().parse(read, text)
     except ParseError as error:
         first = error.errors[0] if error.errors else {}

@@ -64,34 +64,34 @@ class Scope:
 
     def renamed(self, names: Mapping[str, str]) -> tuple[Visible, ...]:
         """The same visible names over renamed columns. names: by column, its new name."""
-        return tuple(replace(one, column=names[one.column]) for one in self.visible)
+        return tuple(replace(entry, column=names[entry.column]) for entry in self.visible)
 
     def has_table(self, name: str) -> bool:
         """Whether a table has this alias."""
-        return any(one.table == name for one in self.visible)
+        return any(entry.table == name for entry in self.visible)
 
     def star(self, table: str | None, at: Expr) -> tuple[Visible, ...]:
         """The columns of `*` or `t.*`. Raises SqlRejected for an unknown table."""
-        columns = tuple(one for one in self.visible if table is None or one.table == table)
+        columns = tuple(entry for entry in self.visible if table is None or entry.table == table)
         if not columns:
             raise self._unknown_table(str(table), at)
-        return tuple(one for one in columns if not one.is_hidden)
+        return tuple(entry for entry in columns if not entry.is_hidden)
 
     def find(self, column: exp.Column) -> Visible | None:
         """The visible column of a name, or None for an unknown name. Raises SqlRejected for an ambiguous one.
 
         For a field of a row, it is the row's column.
         """
-        found = self._resolved(column)
-        return found[0] if found is not None else None
+        resolved = self._resolved(column)
+        return resolved[0] if resolved is not None else None
 
     def value_of(self, column: exp.Column) -> Expr | None:
         """A bound column or field, or None for an unknown name. Raises SqlRejected for an ambiguous one."""
-        found = self._resolved(column)
-        if found is None:
+        resolved = self._resolved(column)
+        if resolved is None:
             return None
-        value: Expr = ref(found[0].column, column)
-        for field in found[1]:
+        value: Expr = ref(resolved[0].column, column)
+        for field in resolved[1]:
             value = exp.Dot(this=value, expression=field.copy())
         return value
 
@@ -103,8 +103,8 @@ class Scope:
         parts = column.parts[self._database_of(column.parts) :]
         table = parts[0].name if len(parts) > 1 and self.has_table(parts[0].name) else ""
         name, *fields = parts[1:] if table else parts
-        found = self._named(name.name, table, fields, column)
-        return (found, fields) if found is not None else self._peeked([name, *fields], table, column)
+        entry = self._named(name.name, table, fields, column)
+        return (entry, fields) if entry is not None else self._peeked([name, *fields], table, column)
 
     def _database_of(self, parts: Sequence[Expr]) -> int:
         """How many parts before a table are its database, and the catalog of this."""
@@ -114,25 +114,27 @@ class Scope:
 
     def _peeked(self, names: Sequence[Expr], table: str, column: exp.Column) -> tuple[Visible, Sequence[Expr]] | None:
         """The row with a field of this name, and the fields on the way to it, which are the fewest."""
-        found = {
-            (one.column, *path): one
-            for one in self.visible
-            if not table or one.table == table
-            for path in _paths(row_type_of(self.relation, ref(one.column, column)), names[0].name)
+        entries = {
+            (entry.column, *path): entry
+            for entry in self.visible
+            if not table or entry.table == table
+            for path in _paths(row_type_of(self.relation, ref(entry.column, column)), names[0].name)
         }
-        nearest = [path for path in found if len(path) == min(map(len, found))]
+        nearest = [path for path in entries if len(path) == min(map(len, entries))]
         if len(nearest) > 1:
             rest = [part.name for part in names[1:]]
-            whole = [(found[path].table, found[path].name, *path[1:], *rest) for path in nearest]
+            whole = [(entries[path].table, entries[path].name, *path[1:], *rest) for path in nearest]
             raise _ambiguous(names[0].name, whole, column)
         for path in nearest:
-            return found[path], (*(exp.to_identifier(name, quoted=True) for name in path[1:-1]), *names)
+            return entries[path], (*(exp.to_identifier(name, quoted=True) for name in path[1:-1]), *names)
         return None
 
     def _named(self, name: str, table: str, fields: Sequence[Expr], column: exp.Column) -> Visible | None:
-        matches = [one for one in self.visible if one.name == name and (not table or one.table == table)]
-        if len(matches) > 1 and len({one.column for one in matches}) > 1:
-            raise _ambiguous(name, [(one.table, name, *(field.name for field in fields)) for one in matches], column)
+        matches = [entry for entry in self.visible if entry.name == name and (not table or entry.table == table)]
+        if len(matches) > 1 and len({entry.column for entry in matches}) > 1:
+            raise _ambiguous(
+                name, [(entry.table, name, *(field.name for field in fields)) for entry in matches], column
+            )
         return matches[0] if matches else None
 
     def bind(self, expression: Expr, before: Callable[[exp.Column], Expr | None] = lambda _: None) -> Expr:
@@ -166,9 +168,9 @@ class Scope:
             return SqlRejected(REFUSED[column.name.upper()], column)
         # Behind a table and a column, other parts are fields.
         table, *parts = [part.name for part in column.parts] if column.table else ["", column.name]
-        known = dict.fromkeys(one.name for one in self.visible if not table or one.table == table)
+        names = dict.fromkeys(entry.name for entry in self.visible if not table or entry.table == table)
         name = f"{table}.{parts[0]}" if table else parts[0]
-        if not known:
+        if not names:
             return self._unknown_table(table, column)
         if column.name.lower() in ("window_start", "window_end", "window_time"):
             return SqlRejected(
@@ -176,8 +178,8 @@ class Scope:
                 "DESCRIPTOR(ts), INTERVAL '1' MINUTE)) in place of FROM t.",
                 column,
             )
-        return SqlRejected(f"{unknown_name('column', name, known)}.", column)
+        return SqlRejected(f"{unknown_name('column', name, names)}.", column)
 
     def _unknown_table(self, name: str, at: Expr) -> SqlRejected:
-        tables = dict.fromkeys(one.table for one in self.visible if one.table)
+        tables = dict.fromkeys(entry.table for entry in self.visible if entry.table)
         return SqlRejected(f"{unknown_name('table', name, tables)}.", at)

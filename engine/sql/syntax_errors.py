@@ -28,7 +28,7 @@ def in_words(description: str, near: str, *, is_last: bool) -> str:
         return f"{_called(expecting[1])} is missing {where}"
     if _NOT_HERE.search(description):
         return f"the text ends {where}, where more is needed" if is_last else f"{near!r} does not belong here"
-    if any(each in description for each in ("<class", "<Token", "sqlglot")):
+    if any(mark in description for mark in ("<class", "<Token", "sqlglot")):
         return f"the text near {near!r} is not understood"
     return f"{description} (at {near!r})"
 

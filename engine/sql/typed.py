@@ -66,8 +66,8 @@ def typed(node: str, operator: Configured, inputs: Sequence[Schema], analyzer: A
         name = next((name for name in columns().names if quote(name) == written), None)
         return written.bound(name) if marks.get("column") and name is not None else written
 
-    made: Configured = operator.with_expressions(spark)
-    return made
+    bound_operator: Configured = operator.with_expressions(spark)
+    return bound_operator
 
 
 def spark_of(

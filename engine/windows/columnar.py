@@ -102,14 +102,14 @@ class WindowColumns:
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Assign the records to their windows and fire the windows that the watermark reaches."""
         records = chunk.records
-        kept, seqs, steps = self._kept(chunk.state)
+        stored, seqs, steps = self._kept(chunk.state)
         if self._kind is WindowKind.SESSION:
-            kept, added, lates = self._in_sessions(records, kept)
+            stored, added, lates = self._in_sessions(records, stored)
         else:
-            added, lates = self._added(records, len(kept))
-        cells = added.below(kept).merged(self._parts, self._slide)
-        origin_seqs = np.concatenate((seqs, records.seqs)) if len(kept) else records.seqs
-        origin_steps = pa.concat_arrays([steps, records.steps]) if len(kept) else records.steps
+            added, lates = self._added(records, len(stored))
+        cells = added.below(stored).merged(self._parts, self._slide)
+        origin_seqs = np.concatenate((seqs, records.seqs)) if len(stored) else records.seqs
+        origin_steps = pa.concat_arrays([steps, records.steps]) if len(stored) else records.steps
         reached = horizon(chunk, timeline, cells.groups)
         fires = _windows_until(reached, cells, self._slide)
         windows = self._windows(cells, fires)
@@ -118,7 +118,7 @@ class WindowColumns:
         if self._kind in (WindowKind.HOP, WindowKind.CUMULATE):
             left = left.merged(self._parts, self._slide)
         emitted, fired = self._emitted(windows, timeline, origin_seqs, origin_steps, chunk.keys)
-        comes = np.where(cells.origins < len(kept), BEFORE, origin_seqs[cells.origins])
+        comes = np.where(cells.origins < len(stored), BEFORE, origin_seqs[cells.origins])
         sample = self._state(cells.at(slice(SAMPLED)), origin_seqs, origin_steps)
         goes = self._goes(cells, fires, comes, timeline)
         stays = Stays(cells.groups, np.zeros(len(cells), np.int64), comes, goes, sample)

@@ -109,11 +109,11 @@ def horizon(chunk: Chunk, timeline: Timeline, groups: Longs) -> Longs:
     reached = np.full(len(groups), top, np.int64)
     if chunk.goes_on:
         # A later record, maybe of the last record's event, still counts in windows that did not fire before that event.
-        known, records = MIN_WATERMARK, chunk.records
+        mark, records = MIN_WATERMARK, chunk.records
         if len(records) and records.groups[-1] == chunk.groups - 1:
             passed = int(np.searchsorted(timeline.seqs, records.seqs[-1]))
-            known = int(timeline.marks[passed - 1]) if passed else MIN_WATERMARK
-        reached[groups == chunk.groups - 1] = known
+            mark = int(timeline.marks[passed - 1]) if passed else MIN_WATERMARK
+        reached[groups == chunk.groups - 1] = mark
     return reached
 
 
@@ -126,8 +126,8 @@ def due(timeline: Timeline, ends: Longs, slide_ms: int) -> tuple[Longs, Longs | 
     if slide_ms == 1 or distinct > len(ends):
         return timeline.seqs[places_in(timeline.marks, ends - 1)], slice(None)
     # Many windows share few ends: each end is looked up once.
-    known = least - 1 + np.arange(distinct, dtype=np.int64) * slide_ms
-    places = np.minimum(np.searchsorted(timeline.marks, known), len(timeline.seqs) - 1)
+    end_marks = least - 1 + np.arange(distinct, dtype=np.int64) * slide_ms
+    places = np.minimum(np.searchsorted(timeline.marks, end_marks), len(timeline.seqs) - 1)
     numbers = (ends - least) // slide_ms
     last = np.full(distinct, -1, np.int64)
     last[numbers] = np.arange(len(ends))

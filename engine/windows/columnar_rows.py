@@ -102,12 +102,12 @@ class WaitingRows:
             order = np.lexsort((starts, groups))
             runs = runs_of(groups[order], starts[order])
             firsts = order[runs.starts]
-            kept = groups[firsts], starts[firsts], all_ends[firsts]
-            found = in_sessions(records, times[0].to_numpy(), kept, ends.size)
+            open_sessions = groups[firsts], starts[firsts], all_ends[firsts]
+            placed = in_sessions(records, times[0].to_numpy(), open_sessions, ends.size)
             number = np.empty(len(order), np.int64)
             number[order] = runs.numbers
-            number = np.concatenate((number, np.arange(len(found.places)) + len(firsts)))
-            places, starts, all_ends, lates = found.places, found.starts[number], found.ends[number], found.lates
+            number = np.concatenate((number, np.arange(len(placed.places)) + len(firsts)))
+            places, starts, all_ends, lates = placed.places, placed.starts[number], placed.ends[number], placed.lates
         else:
             places, of_records, ends_of_records, lates = _assigned(ends, records, times)
             starts = np.concatenate((starts, of_records))

@@ -216,7 +216,7 @@ def bound_columns(taken: Sequence[Column], rows: Schema, *, window_time: bool = 
         is_time = name == BOUNDS[2]
         type_ = Timestamp(is_zoned=is_time and (rows.event_time is None or rows.event_time.is_instant))
         time = TimeUnit.TIMESTAMP if is_time else None
-        columns.append(Column(free_name(name, [each.name for each in columns]), type_, nullable=False, time=time))
+        columns.append(Column(free_name(name, [column.name for column in columns]), type_, nullable=False, time=time))
     return tuple(columns[len(taken) :])
 
 

@@ -40,11 +40,11 @@ def in_sessions(records: Records, times: Longs, kept: tuple[Longs, Longs, Longs]
     """The sessions of the records. kept: the group, start and end of open sessions, in any order within a group."""
     assert records.watermarks is not None
     order = np.lexsort((kept[1], kept[0]))
-    groups, starts, ends = (each[order] for each in kept)
-    found, starts, ends = sessions(records.groups, times, records.watermarks, groups, starts, ends, gap)
+    groups, starts, ends = (column[order] for column in kept)
+    session_numbers, starts, ends = sessions(records.groups, times, records.watermarks, groups, starts, ends, gap)
     of_kept = np.empty(len(order), np.int64)
-    of_kept[order] = found[: len(order)]
-    of_records = found[len(order) :]
+    of_kept[order] = session_numbers[: len(order)]
+    of_records = session_numbers[len(order) :]
     late = of_records == _LATE
     places = np.flatnonzero(~late)
     numbers = np.concatenate((of_kept, of_records[places]))
@@ -62,7 +62,7 @@ def sessions(
     """
     starts, ends = list(kept_starts), list(kept_ends)
     became = list(range(len(kept_groups)))
-    found, open_ = list(range(0)), list(range(0))
+    of_records, open_ = list(range(0)), list(range(0))
     group = -1
     next_kept = 0
     for at in range(len(groups)):
@@ -86,7 +86,7 @@ def sessions(
             first -= 1
         if first == after:
             if end - 1 <= marks[at]:
-                found.append(-1)
+                of_records.append(-1)
                 continue
             number = len(starts)
             starts.append(start)
@@ -100,7 +100,7 @@ def sessions(
             while after - first > 1:
                 after -= 1
                 became[open_.pop(after)] = number
-        found.append(number)
+        of_records.append(number)
     # A session that was merged may have been merged again: what it became has become something else.
     for number in range(len(became) - 1, -1, -1):
         last = number
@@ -110,7 +110,7 @@ def sessions(
     numbers = list(range(0))
     for number in range(len(kept_groups)):
         numbers.append(became[number])
-    for number in found:
+    for number in of_records:
         numbers.append(number if number < 0 else became[number])
     return np.array(numbers, np.int64), np.array(starts, np.int64), np.array(ends, np.int64)
 

@@ -16,8 +16,8 @@ def windows(
     """A line per (start ms, end ms, accumulator). what: window, slice or session."""
     if not open_:
         return ()
-    columns = (f"{what} start", f"{what} end", *(each.title(names) for each in kept))
-    rows = [(instant(start), instant(end), *(each.value(acc, names) for each in kept)) for start, end, acc in open_]
+    columns = (f"{what} start", f"{what} end", *(slot.title(names) for slot in kept))
+    rows = [(instant(start), instant(end), *(slot.value(acc, names) for slot in kept)) for start, end, acc in open_]
     return (state_table(f"Open {what}s", columns, rows),)
 
 

@@ -63,8 +63,8 @@ class Folder:
         place = self._place(folder).rstrip("/")
         with self._said():
             # Not every store has folders that a listing could tell.
-            found = self._system.get_file_info(FileSelector(place, recursive=True, allow_not_found=True))
-        files = (each.path for each in found if each.type == FileType.File and not each.path.endswith(_PART))
+            infos = self._system.get_file_info(FileSelector(place, recursive=True, allow_not_found=True))
+        files = (info.path for info in infos if info.type == FileType.File and not info.path.endswith(_PART))
         return sorted(path[path.index(place) + len(place) + 1 :] for path in files)
 
     def remove(self, names: Sequence[str]) -> None:
@@ -72,9 +72,9 @@ class Folder:
         from pyarrow.fs import FileType
 
         with self._said():
-            for found in self._system.get_file_info([self._place(name) for name in names]):
-                if found.type == FileType.File:
-                    self._system.delete_file(found.path)
+            for info in self._system.get_file_info([self._place(name) for name in names]):
+                if info.type == FileType.File:
+                    self._system.delete_file(info.path)
 
     def _place(self, name: str) -> str:
         return f"{self._inside.rstrip('/')}/{name}"
@@ -131,7 +131,7 @@ def require_place(place: Path | str, node: str) -> None:
 def _require_writable(folder: Path, node: str) -> None:
     """Raise TargetError for a folder of this machine that cannot be made, or may not be written to. Makes none."""
     try:
-        there = next(each for each in (folder, *folder.parents) if each.exists())
+        there = next(path for path in (folder, *folder.parents) if path.exists())
         reason = _IS_FILE if not there.is_dir() else "" if os.access(there, os.W_OK | os.X_OK) else _NO_RIGHT
     except PermissionError:
         reason = _NO_RIGHT

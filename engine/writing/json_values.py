@@ -61,9 +61,9 @@ def encoder(type_: Type) -> Encode:
         case Map():
             value = _or_null(encoder(type_.value))
             # A key that comes twice has its first place and its last value.
-            return lambda pairs: _object({_text(key): value(each) for key, each in pairs})
+            return lambda pairs: _object({_text(key): value(mapped) for key, mapped in pairs})
         case Row():
-            parts = [(name, _text(name), _or_null(encoder(each))) for name, each in type_.fields]
+            parts = [(name, _text(name), _or_null(encoder(field_type))) for name, field_type in type_.fields]
             return lambda row: _object({written: part(row[name]) for name, written, part in parts})
     if type_ == FLOAT:
         return lambda number: _real(shortest(number))

@@ -62,8 +62,8 @@ class Producer(Talking):
         }
         self._client = self._asked(lambda: Client({**self._settings, **own}))
         self._asked(lambda: self._own.init_transactions(ANSWER_S))
-        found: int | None = self._asked(self._committed)
-        return found
+        epoch: int | None = self._asked(self._committed)
+        return epoch
 
     def open(self) -> None:
         """Begin a transaction."""
@@ -109,18 +109,18 @@ class Producer(Talking):
 
         options: dict[str, Any] = {**self._settings, "error_cb": self._hear}
         admin = AdminClient(options)
-        known = self._asked(lambda: admin.list_topics(timeout=ANSWER_S))
-        for broker in known.brokers.values():
+        metadata = self._asked(lambda: admin.list_topics(timeout=ANSWER_S))
+        for broker in metadata.brokers.values():
             # Before anything is sent to brokers that the first one names.
             require_server(str(broker.host), int(broker.port or 0), self._node, "servers")
         compacted = {"cleanup.policy": "compact"}
         wanted = {EPOCHS: compacted, self._topic: compacted if self._is_compacted else {}}
-        made = [
+        missing = [
             NewTopic(name, 1 if name == EPOCHS else -1, -1, config=config)
             for name, config in wanted.items()
-            if name not in known.topics
+            if name not in metadata.topics
         ]
-        for name, answer in admin.create_topics(made, operation_timeout=ANSWER_S).items() if made else ():
+        for name, answer in admin.create_topics(missing, operation_timeout=ANSWER_S).items() if missing else ():
             try:
                 answer.result(ANSWER_S)
             except TimeoutError as error:
@@ -135,7 +135,7 @@ class Producer(Talking):
         from confluent_kafka import Consumer, TopicPartition
 
         own = {"group.id": "changelog-studio", "enable.auto.commit": False, "enable.partition.eof": True}
-        ends, found = self._ends(own), None
+        ends, epoch = self._ends(own), None
         reader = Consumer({**self._settings, **own, "isolation.level": "read_committed", "error_cb": self._hear})
         try:
             reader.assign([TopicPartition(EPOCHS, number, 0) for number in ends])
@@ -149,14 +149,14 @@ class Producer(Talking):
                     continue
                 if (error := message.error()) is None:
                     if message.key() == self._sink.encode():
-                        found = int(message.value() or b"-1")
+                        epoch = int(message.value() or b"-1")
                 elif error.code() != error._PARTITION_EOF:
                     self._raise(error)
                 elif (message.offset() or 0) >= ends[place := message.partition() or 0]:
                     left.discard(place)
         finally:
             reader.close()
-        return found
+        return epoch
 
     def _ends(self, own: Mapping[str, Any]) -> dict[int, int]:
         """By partition of the topic of epochs, the offset after its last message, of whatever transaction."""
@@ -193,13 +193,13 @@ class Producer(Talking):
             raise TargetError(message, self._node, "properties") from error
         except (KafkaException, SystemError) as error:
             # A fatal error is raised through the callback of a message.
-            found = error if isinstance(error, KafkaException) else error.__cause__
-            if not isinstance(found, KafkaException):
+            cause = error if isinstance(error, KafkaException) else error.__cause__
+            if not isinstance(cause, KafkaException):
                 raise
-            if found.args[0].code() == KafkaError._FATAL and self._client is not None:
+            if cause.args[0].code() == KafkaError._FATAL and self._client is not None:
                 # What is called after it says that there was one, and a poll which.
                 self._asked(lambda: self._own.poll(_POLL_S))
-            self._raise(found.args[0] if found.args[0].fatal() else self._failed or found.args[0])
+            self._raise(cause.args[0] if cause.args[0].fatal() else self._failed or cause.args[0])
 
     def _raise(self, error: KafkaError, before: str = "") -> NoReturn:
         said = before + hidden((self._heard or error.str()).rstrip("."), self._secrets)

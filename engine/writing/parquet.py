@@ -79,9 +79,9 @@ class ParquetWriter:
     def last(self) -> int | None:
         """From the manifests. Raises TargetError for a folder with a changelog or a table of another run."""
         own = self._manifests.removeprefix(f"{_EPOCHS}/")
-        known = self._folder.names(_EPOCHS)
-        names = [name.removeprefix(f"{own}/") for name in known if name.startswith(f"{own}/")]
-        others = [name for name in known if not name.startswith(f"{own}/")]
+        manifests = self._folder.names(_EPOCHS)
+        names = [name.removeprefix(f"{own}/") for name in manifests if name.startswith(f"{own}/")]
+        others = [name for name in manifests if not name.startswith(f"{own}/")]
         if others and self._writing.mode is not SinkMode.APPEND:
             raise TargetError(self._taken_by(others[0]), self._writing.node, "folder")
         if not names:

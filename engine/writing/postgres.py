@@ -105,19 +105,19 @@ class PostgresWriter:
             connection.execute(
                 f"CREATE TABLE IF NOT EXISTS {self._epochs} (sink text PRIMARY KEY, epoch bigint NOT NULL)".encode()
             )
-            found = connection.execute(
+            row = connection.execute(
                 f"SELECT epoch FROM {self._epochs} WHERE sink = %s".encode(), [self._writing.name]
             ).fetchone()
             if not self._columns(connection):
-                if found is not None:
+                if row is not None:
                     message = f"{self.place} is gone, and this run wrote it. Start a new run."
                     raise TargetError(message, self._writing.node, "table_name")
                 connection.execute(self._ddl.encode())
             self._check(connection)
-            if found is None:
+            if row is None:
                 self._check_empty(connection)
                 connection.execute(f"INSERT INTO {self._epochs} VALUES (%s, -1)".encode(), [self._writing.name])
-        self._last = None if found is None or found[0] < 0 else int(found[0])
+        self._last = None if row is None or row[0] < 0 else int(row[0])
         return self._last
 
     def write(self, epoch: int, records: pa.Table) -> None:
@@ -234,7 +234,7 @@ class PostgresWriter:
 
     @property
     def _ddl(self) -> str:
-        columns = [f"{quoted(each.name)} {type_in_postgres(each.type)}" for each in self._writing.schema]
+        columns = [f"{quoted(column.name)} {type_in_postgres(column.type)}" for column in self._writing.schema]
         if self._writing.key:
             columns.append(f"PRIMARY KEY ({', '.join(map(quoted, self._writing.key))})")
         return f"CREATE TABLE {self._table} ({', '.join(columns)})"
@@ -310,6 +310,6 @@ def check_types(writing: Writing) -> None:
 
 def _text(values: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
-        texts = [None if each is None else f"\\x{each.hex()}" for each in values.to_pylist()]
+        texts = [None if value is None else f"\\x{value.hex()}" for value in values.to_pylist()]
         return pa.chunked_array([pa.array(texts, pa.string())])
     return values if pa.types.is_boolean(values.type) else pc.cast(values, pa.string())

@@ -154,11 +154,11 @@ class KafkaTopic:
 
     def require(self, writing: Writing) -> None:
         """Brokers whose hosts are some, and are allowed."""
-        for each in self.servers.split(","):
-            host, colon, port = each.strip().rpartition("://")[2].rpartition(":")
+        for server in self.servers.split(","):
+            host, colon, port = server.strip().rpartition("://")[2].rpartition(":")
             host, port = (host, port) if colon else (port, "")
             if not (port or "9").isdecimal():
-                message = f"servers: {shortened(each.strip(), 80)!r} has no port. Give it as host:port."
+                message = f"servers: {shortened(server.strip(), 80)!r} has no port. Give it as host:port."
                 raise PipelineError(message, writing.node, "servers")
             host = host.strip("[]")
             if not (host and is_host(host)):
@@ -175,4 +175,4 @@ class KafkaTopic:
 
     @property
     def _options(self) -> dict[str, str]:
-        return {each.name: each.value for each in self.properties}
+        return {option.name: option.value for option in self.properties}

@@ -130,8 +130,8 @@ class Changelogs(OfAllRuns):
 
     def records(self, run_id: int, node: str, rows: Collection[int], port: str = "out") -> tuple[Record, ...]:
         """The records in these rows, in position order."""
-        found = records_at(self._database, self._runs.edge(run_id, node, port), rows)
-        return tuple(found[row] for row in sorted(found))
+        by_row = records_at(self._database, self._runs.edge(run_id, node, port), rows)
+        return tuple(by_row[row] for row in sorted(by_row))
 
     def table_as_of(
         self,
@@ -216,13 +216,13 @@ class Changelogs(OfAllRuns):
     def _page(
         self, edge: Edge, wanted: Filter, offset: int, after: int | None, limit: int, order: SortOrder | None = None
     ) -> Page:
-        known = self._rows.known(_count_key(edge, wanted)) if order is None else None
-        if known is not None:
-            start = offset if after is None else bisect_right(known, after)
-            at = records_at(self._database, edge, known[start : start + limit])
-            found = tuple(at[row] for row in sorted(at))
-            last = found[-1].row if found and start + limit < len(known) else None
-            return Page(found, len(known), offset, edge.names, last)
+        matching_rows = self._rows.known(_count_key(edge, wanted)) if order is None else None
+        if matching_rows is not None:
+            start = offset if after is None else bisect_right(matching_rows, after)
+            at = records_at(self._database, edge, matching_rows[start : start + limit])
+            page_records = tuple(at[row] for row in sorted(at))
+            last = page_records[-1].row if page_records and start + limit < len(matching_rows) else None
+            return Page(page_records, len(matching_rows), offset, edge.names, last)
         where, values = self._matching(edge, wanted)
         # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
         if after is not None:
@@ -237,9 +237,9 @@ class Changelogs(OfAllRuns):
             # Of all records only what they are sorted by is read, and whole ones for the page.
             where, paged = f"c.rowid IN (SELECT c.rowid FROM {records} c WHERE {where} {paged})", order_of(edge, order)
         rows = self._database.rows(f"SELECT {record_columns(edge)} FROM {records} c WHERE {where} {paged}", values)
-        found = tuple(to_record(row) for row in rows[:limit])
-        next_after = found[-1].row if len(rows) > limit and found and order is None else None
-        return Page(found, self._count(edge, wanted), offset, edge.names, next_after)
+        page_records = tuple(to_record(row) for row in rows[:limit])
+        next_after = page_records[-1].row if len(rows) > limit and page_records and order is None else None
+        return Page(page_records, self._count(edge, wanted), offset, edge.names, next_after)
 
     def _near(self, edge: Edge, wanted: Filter, seq: int, way: int, last: int) -> int | None:
         """The next event from `seq` on with a record that passes the filter, in ever wider steps.

@@ -32,17 +32,17 @@ def instant(micros: str, format_: Format) -> str:
 def _value(place: str, type_: Type, format_: Format, depth: int) -> str:
     if not type_.has_instants:
         return place
-    each = f"v{depth}"
+    variable = f"v{depth}"
 
     def part(place: str, type_: Type) -> str:
         return _value(place, type_, format_, depth + 1)
 
     match type_:
         case Array():
-            return f"list_transform({place}, lambda {each}: {part(each, type_.element)})"
+            return f"list_transform({place}, lambda {variable}: {part(variable, type_.element)})"
         case Map():
-            key, value = part(f"{each}.key", type_.key), part(f"{each}.value", type_.value)
-            entries = f"lambda {each}: struct_pack(key := {key}, value := {value})"
+            key, value = part(f"{variable}.key", type_.key), part(f"{variable}.value", type_.value)
+            entries = f"lambda {variable}: struct_pack(key := {key}, value := {value})"
             return f"map_from_entries(list_transform(map_entries({place}), {entries}))"
         case Row():
             fields = (

@@ -124,8 +124,8 @@ def _into_sqlite(rows: Path, target: Path, table: str) -> None:
         )
         reader.execute(f"SELECT {select} FROM {source}")
         marks = ", ".join("?" * len(declared))
-        while found := reader.fetchmany(_FETCHED):
-            database.executemany(f"INSERT INTO {identifier(table)} VALUES ({marks})", found)
+        while batch := reader.fetchmany(_FETCHED):
+            database.executemany(f"INSERT INTO {identifier(table)} VALUES ({marks})", batch)
 
 
 _CONVERTED: Final[dict[Format, Callable[[Path, Path, str], None]]] = {
@@ -138,8 +138,8 @@ def _in_sqlite(type_: str) -> str:
     """The SQLite type of a DuckDB type; TEXT if SQLite has no such type."""
     if type_ in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT"):
         return "INTEGER"
-    known = {"BOOLEAN": "BOOLEAN", "FLOAT": "REAL", "DOUBLE": "REAL", "BLOB": "BLOB"}
-    return known.get(type_, "TEXT")
+    sqlite_types = {"BOOLEAN": "BOOLEAN", "FLOAT": "REAL", "DOUBLE": "REAL", "BLOB": "BLOB"}
+    return sqlite_types.get(type_, "TEXT")
 
 
 def exported_columns(edge: Edge, format_: Format, *, safe: bool) -> str:

@@ -44,8 +44,8 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c", ends: Ends | None =
         values |= zip(names, term.values, strict=True)
     if wanted.text:
         predicate, text = _containing(wanted.text)
-        found = [_contains(column, predicate, wanted.text, alias, ends or {}) for column in _searched(edge, wanted)]
-        parts.append(f"({' OR '.join(found) or 'false'})")
+        clauses = [_contains(column, predicate, wanted.text, alias, ends or {}) for column in _searched(edge, wanted)]
+        parts.append(f"({' OR '.join(clauses) or 'false'})")
         if "$text" in parts[-1]:
             values["text"] = text
     return " AND ".join(parts) or "true", values
@@ -53,7 +53,7 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c", ends: Ends | None =
 
 def ends_of(edge: Edge, wanted: Filter, alias: str = "c") -> dict[str, str]:
     """The columns whose `Ends` make the search of a text quicker, and the SQL of these as a list."""
-    found = {}
+    sql_by_column = {}
     for column in _searched(edge, wanted):
         if column.duckdb_type in (*_WHOLE, _TIMESTAMP):
             place = f"{alias}.{identifier(column.stored_as)}"
@@ -61,8 +61,8 @@ def ends_of(edge: Edge, wanted: Filter, alias: str = "c") -> dict[str, str]:
                 f"epoch_us({end})" if column.duckdb_type == _TIMESTAMP else end
                 for end in (f"min({place})", f"max({place})")
             )
-            found[column.name] = f"[{', '.join(ends)}]"
-    return found
+            sql_by_column[column.name] = f"[{', '.join(ends)}]"
+    return sql_by_column
 
 
 def _searched(edge: Edge, wanted: Filter) -> list[EdgeColumn]:
@@ -73,8 +73,8 @@ def _contains(column: EdgeColumn, predicate: str, text: str, alias: str, ends: E
     """The condition that a column's value contains a text: of its digits, where that is quicker."""
     place = f"{alias}.{identifier(column.stored_as)}"
     if column.name in ends:
-        known, by_digits = ends[column.name], time_contains if column.duckdb_type == _TIMESTAMP else number_contains
-        if (condition := "false" if known is None else by_digits(place, text, *known)) is not None:
+        bounds, by_digits = ends[column.name], time_contains if column.duckdb_type == _TIMESTAMP else number_contains
+        if (condition := "false" if bounds is None else by_digits(place, text, *bounds)) is not None:
             return condition
     return predicate.format(f"CAST({place} AS VARCHAR)")
 

@@ -58,8 +58,8 @@ class Navigation(OfAllRuns):
                 where, values = conditions(edge, Filter(_TAKING, from_seq=seq + 1, to_seq=first_seq))
                 # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the first row.
                 sql = f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} LIMIT 1"
-                if (found := self._database.integer(sql, values)) is not None:
-                    first_seq = found
+                if (edge_seq := self._database.integer(sql, values)) is not None:
+                    first_seq = edge_seq
         return first_seq
 
     def taking_back(
@@ -81,12 +81,12 @@ class Navigation(OfAllRuns):
                 return None
             end = begin + events if forward else begin - events
             where, values = conditions(edge, replace(rows, from_seq=min(begin, end), to_seq=max(begin, end)))
-            columns = ", ".join(("c.seq", *(f"c.{identifier(each.stored_as)}" for each in edge.columns)))
+            columns = ", ".join(("c.seq", *(f"c.{identifier(column.stored_as)}" for column in edge.columns)))
             net = f"sum(CASE WHEN c.kind IN {_TAKING_SQL} THEN -1 ELSE 1 END)"
             changed = f"SELECT c.seq FROM {records_of(edge)} c WHERE {where} GROUP BY {columns} HAVING {net} < 0"
-            found = self._database.integer(f"SELECT {'min' if forward else 'max'}(seq) FROM ({changed})", values)
-            if found is not None:
-                return found
+            event = self._database.integer(f"SELECT {'min' if forward else 'max'}(seq) FROM ({changed})", values)
+            if event is not None:
+                return event
             seq, events = end, 2 * events
 
     def next_fire(self, run_id: int, seq: int) -> int | None:

@@ -152,15 +152,15 @@ class RunDifferences(OfAllRuns):
         wired = _different(*map(_wiring, documents))
         decided = _different(_decisions(left), _decisions(right))
         return (
-            *(replace(each, operator=operators.get(each.node, "")) for each in of_nodes),
+            *(replace(difference, operator=operators.get(difference.node, "")) for difference in of_nodes),
             *wired,
-            *(replace(each, what=f"plan: {each.what}") for each in decided),
+            *(replace(difference, what=f"plan: {difference.what}") for difference in decided),
         )
 
     def counters(self, left_run: int, right_run: int) -> tuple[CounterPair, ...]:
         """The counters of every node of either run; those that differ come first."""
-        left = {each.node: each for each in self._runs.counters(left_run)}
-        right = {each.node: each for each in self._runs.counters(right_run)}
+        left = {counter.node: counter for counter in self._runs.counters(left_run)}
+        right = {counter.node: counter for counter in self._runs.counters(right_run)}
         pairs = [CounterPair(node, left.get(node), right.get(node)) for node in dict.fromkeys([*left, *right])]
         return tuple(sorted(pairs, key=lambda pair: pair.is_same))
 
@@ -211,13 +211,13 @@ class RunDifferences(OfAllRuns):
         elif types[0] == types[1]:
             # Hashing blocks takes a fifth of the time of comparing every row, and leaves one block to compare.
             pairs = zip_longest(self.hashes(left), self.hashes(right))
-            block = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
+            block = next((at for at, (left_hash, other) in enumerate(pairs) if left_hash != other), None)
             if block is None:
                 return None
             start, stop = block * _BLOCK, (block + 1) * _BLOCK
         same = " AND ".join(f"a.{name} IS NOT DISTINCT FROM b.{name}" for name in ("seq", "step", "kind"))
-        for one, other in zip(left.columns, right.columns, strict=False):
-            same += f" AND a.{identifier(one.stored_as)} IS NOT DISTINCT FROM b.{identifier(other.stored_as)}"
+        for left_column, other in zip(left.columns, right.columns, strict=False):
+            same += f" AND a.{identifier(left_column.stored_as)} IS NOT DISTINCT FROM b.{identifier(other.stored_as)}"
         return self._database.integer(
             f"SELECT min(coalesce(least(a.seq, b.seq), a.seq, b.seq)) FROM {_rows(left, start, stop, before[0])} a "
             f"FULL JOIN {_rows(right, start, stop, before[1])} b ON a.{PLACE} = b.{PLACE} "
@@ -259,8 +259,8 @@ class RunDifferences(OfAllRuns):
             if len(records) == limit:
                 ends.append((records[-1].seq, records[-1].step))
         # Beyond the end of the shorter page, the other run's records are unknown.
-        known = [position for position in sorted(by_position) if not ends or position <= min(ends)]
-        return tuple(RecordPair(*by_position[position]) for position in known)
+        known_positions = [position for position in sorted(by_position) if not ends or position <= min(ends)]
+        return tuple(RecordPair(*by_position[position]) for position in known_positions)
 
     def _times(self, run_id: int) -> Mapping[tuple[str, str], int | float | None]:
         run = self._runs.stored(run_id)
@@ -292,14 +292,14 @@ class RunDifferences(OfAllRuns):
 def _late(run: StoredRun, kept_from: int) -> str:
     """The late records of a run, each with what tells it from others."""
     parts = []
-    for each in inputs_of(run):
-        texts = (f"c.{identifier(column.stored_as)}::VARCHAR" for column in each.edge.columns)
+    for late_input in inputs_of(run):
+        texts = (f"c.{identifier(column.stored_as)}::VARCHAR" for column in late_input.edge.columns)
         parts.append(
             _LATE.format(
                 same=", ".join(_SAME[:-1]),
                 none=_NONE,
-                row=f"hash({', '.join(texts)})" if each.edge.columns else "0",
-                late=f"{late_at(run, each)} {records_at(each)}",
+                row=f"hash({', '.join(texts)})" if late_input.edge.columns else "0",
+                late=f"{late_at(run, late_input)} {records_at(late_input)}",
                 kept_from=kept_from,
             )
         )
@@ -311,9 +311,9 @@ _Properties = Mapping[tuple[str, str], Any]
 
 def _different(left: _Properties, right: _Properties) -> Iterator[PlanDifference]:
     for node, name in dict.fromkeys([*left, *right]):
-        one, other = left.get((node, name)), right.get((node, name))
-        if one != other:
-            yield PlanDifference(node, name, one, other)
+        left_value, other = left.get((node, name)), right.get((node, name))
+        if left_value != other:
+            yield PlanDifference(node, name, left_value, other)
 
 
 def _parameters(document: PipelineDocument) -> _Properties:

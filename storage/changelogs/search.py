@@ -53,9 +53,9 @@ def search(database: Database, edge: Edge, wanted: Filter, found: Search) -> Non
     for first, end in _slices(low, high + 1, high + 1 if start is None else start):
         there = f"FROM {relation} c WHERE c.rowid >= {first} AND c.rowid < {end}"
         ends = database.rows(f"SELECT {', '.join(asked.values())} {there}")[0] if asked else ()
-        known = {name: None if None in pair else (pair[0], pair[1]) for name, pair in zip(asked, ends, strict=True)}
-        found.ends = {name: _wider(found.ends.get(name), pair) for name, pair in known.items()}
-        where, values = conditions(edge, wanted, ends=known)
+        bounds = {name: None if None in pair else (pair[0], pair[1]) for name, pair in zip(asked, ends, strict=True)}
+        found.ends = {name: _wider(found.ends.get(name), pair) for name, pair in bounds.items()}
+        where, values = conditions(edge, wanted, ends=bounds)
         rows = f"min(c.rowid, {MOST_ROWS + 1})" if found.total <= MOST_ROWS else "NULL"
         [(before, total, matches)] = database.rows(
             f"SELECT count(*) FILTER (c.seq < $before), count(*), {rows} {there} AND ({where})",

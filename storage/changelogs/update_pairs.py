@@ -17,7 +17,7 @@ def pair_updates(
     around: the records up to two rows before and after each update of the page, by row. passes: those of them that
     pass the page's filter. A pair belongs to the page of its first record that passes.
     """
-    known = {**around, **{record.row: record for record in records}}
+    by_row = {**around, **{record.row: record for record in records}}
     changes: list[Change] = []
     for record in records:
         match record.kind:
@@ -26,10 +26,10 @@ def pair_updates(
             case RowKind.DELETE:
                 changes.append(Change(record, None))
             case RowKind.UPDATE_BEFORE:
-                after = known[record.row + 1] if is_pair(edge, known, record.row) else None
+                after = by_row[record.row + 1] if is_pair(edge, by_row, record.row) else None
                 changes.append(Change(record, after, changed_columns(edge.names, record, after)))
             case RowKind.UPDATE_AFTER:
-                before = known[record.row - 1] if is_pair(edge, known, record.row - 1) else None
+                before = by_row[record.row - 1] if is_pair(edge, by_row, record.row - 1) else None
                 if before is None or before.row not in passes:
                     changes.append(Change(before, record, changed_columns(edge.names, before, record)))
     return tuple(changes)

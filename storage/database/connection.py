@@ -324,12 +324,12 @@ class Database:
         """Close the file after all queries have ended; long ones are interrupted. A later query reopens it."""
         with self._lock:
             until = time.monotonic() + _PATIENCE_S
-            for each in (*self._cursors, self._connection):
-                if each is not None:
+            for connection in (*self._cursors, self._connection):
+                if connection is not None:
                     # Between a query and its result DuckDB would let the connection be closed.
-                    while each in self._asked and time.monotonic() < until:
+                    while connection in self._asked and time.monotonic() < until:
                         time.sleep(_AGAIN_S)
-                    _close(each, until)
+                    _close(connection, until)
             self._connection = None
 
     def _keep_private(self) -> None:

@@ -307,10 +307,10 @@ def migrate(database: Database, migrations: tuple[tuple[int, str, Step], ...] = 
         tables = [] if version or database.is_new else cursor.execute(_TABLES).fetchall()
     if tables:
         raise StoreForeign(database.path, [str(name) for (name,) in tables])
-    known = migrations[-1][0]
-    if version > known:
-        raise StoreTooNew(database.path, version, known)
-    if version == known:
+    newest = migrations[-1][0]
+    if version > newest:
+        raise StoreTooNew(database.path, version, newest)
+    if version == newest:
         return
     with database.transaction() as cursor:
         if not version:

@@ -52,11 +52,11 @@ class AddedLatencies(OfAllRuns):
         fires = run.tables.fires
         ends = np.array([row[0] for row in self._database.rows(_ENDS.format(fires=fires), {"node": operator.node})])
         fired = []
-        for each in (operator, tried):
-            seqs, tops = self._tops(run, each)
+        for variant in (operator, tried):
+            seqs, tops = self._tops(run, variant)
             if not len(ends) or not seqs:
                 return AddedLatency(len(ends), 0.0, 0)
-            at = np.searchsorted(np.array(tops), ends - 1 + each.delay_ms)
+            at = np.searchsorted(np.array(tops), ends - 1 + variant.delay_ms)
             fired.append(np.array([*seqs, run.last_seq])[at])
         now, then = fired
         return AddedLatency(len(ends), float((then - now).mean()), int((at == len(seqs)).sum()))

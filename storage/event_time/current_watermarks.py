@@ -39,9 +39,9 @@ class CurrentWatermarks(OfAllRuns):
         if marks.has_turns:
             mark_ms = self._followed(run)
         else:
-            known = self.of_sources(run_id)
+            watermarks = self.of_sources(run_id)
             timed = [edge.node for edge in run.timed_sources]
-            mark_ms = min((known.get(source, MIN_WATERMARK) for source in timed), default=MIN_WATERMARK)
+            mark_ms = min((watermarks.get(source, MIN_WATERMARK) for source in timed), default=MIN_WATERMARK)
         return None if mark_ms == MIN_WATERMARK else mark_ms
 
     def of_sources(self, run_id: int) -> Mapping[str, int]:

@@ -70,16 +70,16 @@ class ExpiredRecords(OfAllRuns):
         places: dict[tuple[str, str], list[tuple[int, bytes]]] = defaultdict(list)
         for node, port, seq, step, *_ in rows:
             places[node, port].append((seq, step))
-        found: dict[tuple[str, str, int, bytes], tuple[tuple[str, ...], Values]] = {}
+        input_values: dict[tuple[str, str, int, bytes], tuple[tuple[str, ...], Values]] = {}
         for (node, port), positions in places.items():
             for own, edge in run.input_edges(node):
                 if own == port:
                     contents = values_at(self._database, edge, positions)
-                    found |= {(node, port, *at): (edge.names, values) for at, values in contents.items()}
+                    input_values |= {(node, port, *at): (edge.names, values) for at, values in contents.items()}
         records = (ExpiredRecord(*row) for row in rows)
         none: tuple[tuple[str, ...], Values] = ((), ())
         return tuple(
-            replace(each, columns=columns, values=values)
-            for each in records
-            for columns, values in [found.get((each.node, each.port, each.seq, each.step), none)]
+            replace(record, columns=columns, values=values)
+            for record in records
+            for columns, values in [input_values.get((record.node, record.port, record.seq, record.step), none)]
         )

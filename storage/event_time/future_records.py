@@ -125,7 +125,7 @@ class FutureRecords(OfAllRuns):
         }
         # One query per holdback of the watermark. Operators share it, except below interval joins.
         groups: dict[int, list[str]] = {}
-        for node in dict.fromkeys(each.node for each in run.edges if each.role != "source"):
+        for node in dict.fromkeys(output.node for output in run.edges if output.role != "source"):
             held = run.holdbacks(node)
             if edge.node in held:
                 groups.setdefault(held[edge.node], []).append(node)

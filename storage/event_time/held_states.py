@@ -101,9 +101,9 @@ class HeldStates(OfAllRuns):
         run = self._runs.stored(run_id)
         if not self._is_counted(run):
             return ()
-        found = self._cache.get(run_id, "held states", run.progress, lambda: self._read(run))
+        held = self._cache.get(run_id, "held states", run.progress, lambda: self._read(run))
         return tuple(
-            HeldState(node, tuple(kinds), tuple(HeldPoint(*point) for point in points)) for node, kinds, points in found
+            HeldState(node, tuple(kinds), tuple(HeldPoint(*point) for point in points)) for node, kinds, points in held
         )
 
     def largest(self, run_id: int, node: str, limit: int = 10) -> tuple[LargeKey, ...]:
@@ -168,8 +168,8 @@ class HeldStates(OfAllRuns):
             while place < len(tops) and (tops[place][0] + 1) * BLOCK <= seq + 1:
                 top = max(top or tops[place][1], tops[place][1])
                 place += 1
-            known = [time_ms for time_ms in (top, own.get(seq)) if time_ms is not None]
-            clocks[seq] = max(known, default=None)
+            times_ms = [time_ms for time_ms in (top, own.get(seq)) if time_ms is not None]
+            clocks[seq] = max(times_ms, default=None)
         return clocks
 
 
@@ -206,15 +206,15 @@ def _curve(
 
 def _bytes_of_entries(by_seq: Mapping[int, Sequence[Sequence[Any]]]) -> dict[int, float]:
     """The bytes of an entry at each point: what was measured at the end of its epoch, or last before."""
-    found: dict[int, float] = {}
+    bytes_by_seq: dict[int, float] = {}
     waiting: list[int] = []
-    known = 0.0
+    entry_bytes = 0.0
     for seq in sorted(by_seq):
         waiting.append(seq)
         measured = [(bytes_, of_entries) for *_, bytes_, of_entries in by_seq[seq] if of_entries]
         if measured:
             size, of_entries = measured[-1]
-            known = size / of_entries
-            found.update(dict.fromkeys(waiting, known))
+            entry_bytes = size / of_entries
+            bytes_by_seq.update(dict.fromkeys(waiting, entry_bytes))
             waiting.clear()
-    return {**found, **dict.fromkeys(waiting, known)}
+    return {**bytes_by_seq, **dict.fromkeys(waiting, entry_bytes)}

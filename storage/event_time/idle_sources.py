@@ -90,8 +90,8 @@ def lagging_sources(timeline: Timeline) -> tuple[LaggingSource, ...]:
         stretches.append(_Stretch(at, timeline.to_seq, slowest, behind_ms))
     stretches = _joined(stretches)
     lagging = [
-        _summary(source, [each for each in stretches if each.source == source])
-        for source in dict.fromkeys(each.source for each in stretches)
+        _summary(source, [stretch for stretch in stretches if stretch.source == source])
+        for source in dict.fromkeys(stretch.source for stretch in stretches)
     ]
     return tuple(sorted(lagging, key=lambda each: -each.events))
 
@@ -127,12 +127,12 @@ def _joined(stretches: Sequence[_Stretch]) -> list[_Stretch]:
 
 def _summary(source: str, stretches: Sequence[_Stretch]) -> LaggingSource:
     longest = max(stretches, key=lambda each: each.to_seq - each.from_seq)
-    events = sum(each.to_seq - each.from_seq for each in stretches)
+    events = sum(stretch.to_seq - stretch.from_seq for stretch in stretches)
     return LaggingSource(source, events, longest.from_seq, longest.to_seq, _most_behind(stretches))
 
 
 def _most_behind(stretches: Sequence[_Stretch]) -> int | None:
-    return max((each.behind_ms for each in stretches if each.behind_ms is not None), default=None)
+    return max((stretch.behind_ms for stretch in stretches if stretch.behind_ms is not None), default=None)
 
 
 class IdleSources(OfAllRuns):

@@ -77,19 +77,19 @@ class LateExports(OfAllRuns):
         """
         run = self._runs.stored(run_id)
         late = set(self._database.rows(f"SELECT DISTINCT node, port FROM {run.tables.late}", {}))
-        inputs = [each for each in inputs_of(run) if (each.node, each.port) in late]
+        inputs = [input_ for input_ in inputs_of(run) if (input_.node, input_.port) in late]
         if not inputs:
             raise ExportFailed(path, "no record of this run was late")
         prefix = "late_"
-        while any(column.stored_as.lower().startswith(prefix) for each in inputs for column in each.edge.columns):
+        while any(column.stored_as.lower().startswith(prefix) for input_ in inputs for column in input_.edge.columns):
             prefix = f"_{prefix}"
         marks = RunWatermarks(self._database, run)
-        pushes = {node: _pushes(run, marks, node) for node in dict.fromkeys(each.node for each in inputs)}
+        pushes = {node: _pushes(run, marks, node) for node in dict.fromkeys(input_.node for input_ in inputs)}
         parts = [
-            f"SELECT {_facts(prefix, pushes[each.node], each.edge, format_)}"
-            f"{exported_columns(each.edge, format_, safe=for_spreadsheets)} "
-            f"FROM {_late(run, each, pushes[each.node], group)}"
-            for each in inputs
+            f"SELECT {_facts(prefix, pushes[input_.node], input_.edge, format_)}"
+            f"{exported_columns(input_.edge, format_, safe=for_spreadsheets)} "
+            f"FROM {_late(run, input_, pushes[input_.node], group)}"
+            for input_ in inputs
         ]
         query = f"{' UNION ALL BY NAME '.join(parts)} ORDER BY {prefix}event, {prefix}operator"
         return write_query(self._database, query, {}, path, format_, "late_records")
@@ -107,12 +107,12 @@ class LateExports(OfAllRuns):
 
 def inputs_of(run: StoredRun) -> list[LateInput]:
     """The inputs of all nodes."""
-    found = []
+    node_inputs = []
     for node in run.pipeline.inputs:
         edges = run.input_edges(node)
         ports = Counter(port for port, _ in edges)
-        found += [LateInput(node, port, edge, ports[port] == 1) for port, edge in edges]
-    return found
+        node_inputs += [LateInput(node, port, edge, ports[port] == 1) for port, edge in edges]
+    return node_inputs
 
 
 def _facts(prefix: str, pushes: str | None, edge: Edge, format_: Format) -> str:

@@ -34,10 +34,10 @@ class LateGroup:
     def of(cls, text: str) -> LateGroup | None:
         """The group of such a text; None for any other."""
         try:
-            found: Any = json.loads(text)
+            parsed: Any = json.loads(text)
         except ValueError:
             return None
-        match found:
+        match parsed:
             case [str(source), dict(values), bool(only_dropped)]:
                 if all(value is None or isinstance(value, str) for value in values.values()):
                     return cls(source, tuple(values.items()), only_dropped)

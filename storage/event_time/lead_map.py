@@ -113,7 +113,7 @@ def _counted(run: StoredRun, shifts: Mapping[str, int], ends: Mapping[str, int],
         f"max(max(watermark_ms) FILTER (source = {literal(source)})) OVER earlier AS {mark}"
         for source, mark in marks.items()
     )
-    known = ", ".join(
+    mark_columns = ", ".join(
         f"CASE WHEN seq > {ends.get(source, MAX_WATERMARK)} THEN {MAX_WATERMARK} ELSE greatest(max(CASE WHEN source = "
         f"{literal(source)} AND watermark_ms < {MAX_WATERMARK} THEN watermark_ms END) OVER before, {mark}) + {shift} "
         f"END AS {mark}"
@@ -130,7 +130,7 @@ def _counted(run: StoredRun, shifts: Mapping[str, int], ends: Mapping[str, int],
         SELECT block, {starts} FROM {run.tables.overview} GROUP BY block
         WINDOW earlier AS (ORDER BY block ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
     marked AS (
-        SELECT seq, source, event_time_ms, {known}
+        SELECT seq, source, event_time_ms, {mark_columns}
         FROM {run.tables.events} JOIN starts ON block = seq // {BLOCK}
         WHERE seq BETWEEN ($from // {BLOCK}) * {BLOCK} AND $to AND (seq // {BLOCK}) % $one_in = 0
         WINDOW before AS (PARTITION BY seq // {BLOCK} ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
@@ -181,9 +181,9 @@ def _drawn(
     lows = [-1 if low is None else _EDGES.index(low) + 1 for low, _ in bounds]
     totals: dict[tuple[int, int], list[int]] = {}
     for part, place, *numbers in (*((*row, 0, 0) for row in counted), *((*row[:2], 0, *row[2:]) for row in late)):
-        found = totals.setdefault((int(part), bisect_right(lows, int(place)) - 1), [0, 0, 0])
+        cell_totals = totals.setdefault((int(part), bisect_right(lows, int(place)) - 1), [0, 0, 0])
         for at, number in enumerate(numbers):
-            found[at] += int(number)
+            cell_totals[at] += int(number)
     cells = tuple(LeadCell(*at, *numbers) for at, numbers in sorted(totals.items()))
     return LeadMap(first, width, tuple(bounds), cells, one_in, is_combined=is_combined)
 

@@ -63,7 +63,7 @@ class LateOperator:
 
     def with_delay(self, delay_ms: int) -> LateOperator:
         """The operator with this as the largest delay; the others differ from it as before, but are not negative."""
-        return replace(self, delays_ms={each: max(0, delay_ms - ahead) for each, ahead in self.ahead_ms.items()})
+        return replace(self, delays_ms={source: max(0, delay_ms - ahead) for source, ahead in self.ahead_ms.items()})
 
     def with_delay_of(self, source: str, delay_ms: int) -> LateOperator:
         """The operator with another delay of one source."""
@@ -101,11 +101,11 @@ def late_operator(run: StoredRun, edge: Edge, edges: Sequence[Edge]) -> LateOper
     if planned is None or planned.late_rule is None:
         return None
     rule, held = planned.late_rule, run.holdbacks(edge.node)
-    delays = {each.node: each.watermark_delay_ms for each in edges if each.role == "source" and each.node in held}
-    known = [delay for delay in delays.values() if delay is not None]
+    delays = {edge.node: edge.watermark_delay_ms for edge in edges if edge.role == "source" and edge.node in held}
+    known_delays = [delay for delay in delays.values() if delay is not None]
     inputs = late_inputs(run, edge.node, rule, edges)
-    timed = bool(inputs) and all(time_of(each.edge) is not None for each in inputs)
-    if not known or len(known) < len(held) or not timed or not any(each.loses for each in inputs):
+    timed = bool(inputs) and all(time_of(input_.edge) is not None for input_ in inputs)
+    if not known_delays or len(known_delays) < len(held) or not timed or not any(input_.loses for input_ in inputs):
         return None
     is_compared = not isinstance(rule.unless, NothingLaterSent) or inputs[0].edge.total <= _COMPARED
     return LateOperator(
@@ -139,13 +139,13 @@ def needed(
     starts_ms = starts_ms or {}
     rule = operator.rule
     inputs = late_inputs(run, operator.node, rule, edges)
-    if [each.edge.node for each in inputs] == list(operator.sources) and len(inputs) == 1:
+    if [input_.edge.node for input_ in inputs] == list(operator.sources) and len(inputs) == 1:
         rows = _single(operator, run, inputs[0].port, starts_ms)
     else:
         union = " UNION ALL ".join(
-            f"SELECT {literal(each.port)} AS port, c.seq, {time_of(each.edge)} AS time_ms "
-            f"FROM {records_of(each.edge)} c"
-            for each in inputs
+            f"SELECT {literal(input_.port)} AS port, c.seq, {time_of(input_.edge)} AS time_ms "
+            f"FROM {records_of(input_.edge)} c"
+            for input_ in inputs
         )
         before = (
             combined_before(run.tables.events, _shifts(operator, run), starts_ms)
@@ -255,16 +255,16 @@ def _unless_met(
 ) -> str:
     """A late row is not lost if it matches a row of the other input that was in time and is still kept."""
     sides = []
-    for each in inputs:
-        names = keys_of[each.port]
-        keys = [next(column.stored_as for column in each.edge.columns if column.name == name) for name in names]
+    for input_ in inputs:
+        names = keys_of[input_.port]
+        keys = [next(column.stored_as for column in input_.edge.columns if column.name == name) for name in names]
         sides.append(
-            f"SELECT j.*, {waits[each.port]} AS wait"
+            f"SELECT j.*, {waits[input_.port]} AS wait"
             + "".join(f", c.{identifier(key)} AS k{at}" for at, key in enumerate(keys))
-            + f" FROM bounded j JOIN {records_of(each.edge)} c ON c.seq = j.seq WHERE j.port = {literal(each.port)}"
+            + f" FROM bounded j JOIN {records_of(input_.edge)} c ON c.seq = j.seq WHERE j.port = {literal(input_.port)}"
         )
     same = "".join(f" AND o.k{at} = l.k{at}" for at in range(len(keys_of[inputs[0].port])))
-    lost = ", ".join(literal(each.port) for each in inputs if each.loses)
+    lost = ", ".join(literal(input_.port) for input_ in inputs if input_.loses)
     return f"""
         WITH bounded AS ({rows}), sides AS ({" UNION ALL ".join(sides)}),
         met AS (

@@ -101,7 +101,7 @@ class TellingValues(OfAllRuns):
             run_id,
             f"late records by source{', dropped' if dropped else ''}",
             run.progress,
-            lambda: [[each.values[0], each.late] for each in self._sources(run, dropped=dropped)],
+            lambda: [[value.values[0], value.late] for value in self._sources(run, dropped=dropped)],
         )
         # Of several with as many, the first.
         return max(counts, key=_count_of)[0] if counts else run.sources[0].node
@@ -113,14 +113,14 @@ class TellingValues(OfAllRuns):
             return LateGroups(0, edge.total, ())
         compared = columns_of(edge)
         singles = [self._compare(edge, late, total, {name: compared[name]}) for name in compared]
-        ranked = sorted((each for each in singles if each is not None), key=_by_bits)
-        telling = [each.columns[0] for each in ranked if each.bits >= _TELLS and total >= _PAIRED][:_COMBINED]
+        ranked = sorted((single for single in singles if single is not None), key=_by_bits)
+        telling = [single.columns[0] for single in ranked if single.bits >= _TELLS and total >= _PAIRED][:_COMBINED]
         pairs = [
             self._compare(edge, late, total, {name: compared[name] for name in pair})
             for pair in combinations(telling, 2)
         ]
         # Two columns together always tell at least what one of them does; they are worth it if they tell more.
-        alone = {each.columns[0]: each.bits for each in ranked}
+        alone = {single.columns[0]: single.bits for single in ranked}
         better = [
             pair
             for pair in pairs
@@ -131,11 +131,11 @@ class TellingValues(OfAllRuns):
     def _sources(self, run: StoredRun, *, dropped: bool) -> tuple[TellingValue, ...]:
         if len(run.sources) == 1:
             return ()
-        found = (
+        late_counts = (
             (edge, self._database.count(f"FROM ({_late_of(run.tables, edge.node, dropped=dropped)})", {}))
             for edge in run.sources
         )
-        return tuple(TellingValue((edge.node,), late, edge.total) for edge, late in found)
+        return tuple(TellingValue((edge.node,), late, edge.total) for edge, late in late_counts)
 
     def _compare(self, edge: Edge, late: str, total: int, columns: dict[str, str]) -> TellingColumns | None:
         """None if the columns have too many values to form groups."""
@@ -163,10 +163,10 @@ class TellingValues(OfAllRuns):
         if not rows:
             return None
         values = [TellingValue(tuple(row[:-3]), int(row[-3]), int(row[-2])) for row in rows]
-        entropy = sum(each.late / total * log2((each.late / total) / (each.records / edge.total)) for each in values)
+        entropy = sum(part.late / total * log2((part.late / total) / (part.records / edge.total)) for part in values)
         by_chance = (int(rows[0][-1]) - 1) / (2 * total * log(2))
         bits = entropy - by_chance
-        shown = [each for each in values if each.late >= _LEAST * total][:_SHOWN]
+        shown = [part for part in values if part.late >= _LEAST * total][:_SHOWN]
         return TellingColumns(tuple(columns), bits, tuple(shown)) if shown else None
 
 

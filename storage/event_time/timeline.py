@@ -130,16 +130,16 @@ class Timelines(OfAllRuns):
             points = self._database.arrow(_DECIMATED_POINTS.format(buckets=filled), bounds | {"width": width})
         line = _WATERMARKS_FROM_BLOCKS if use_blocks else _WATERMARKS_FROM_EVENTS
         watermarks = self._database.arrow(line.format(**names), bounds | {"width": width})
-        known = RunWatermarks(self._database, run)
-        carried = {source: mark for source, mark in known.before(start).items() if source in shown}
-        ends = {source: seq for source, seq in known.ends.items() if source in shown and seq <= end}
+        marks = RunWatermarks(self._database, run)
+        carried = {source: mark for source, mark in marks.before(start).items() if source in shown}
+        ends = {source: seq for source, seq in marks.ends.items() if source in shown and seq <= end}
         steps = _steps(start, carried, watermarks)
         timed = tuple(edge.node for edge in run.timed_sources if edge.node in shown)
-        idle = {source: known.idle.get(source, ()) for source in timed}
+        idle = {source: marks.idle.get(source, ()) for source in timed}
         has_idle = any(idle.values())
         above = run.above(node) if node else run.above_results
         if has_idle:
-            combined = known.combined(above, end, among=timed)
+            combined = marks.combined(above, end, among=timed)
         else:
             moves = lines_of([*steps, *((seq, name, MAX_WATERMARK) for name, seq in ends.items())])
             # A source without a watermark so far holds the combined one back.
@@ -155,7 +155,7 @@ class Timelines(OfAllRuns):
             combined=_combined_table(combined, start, width if has_idle else 1),
             fires=self._fires(run, start, end, max_fires, node),
             ends=ends,
-            idle={source: known.idle.get(source, ()) for source in shown},
+            idle={source: marks.idle.get(source, ()) for source in shown},
             is_exact=is_exact,
         )
 

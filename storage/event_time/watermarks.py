@@ -123,11 +123,11 @@ def combined_before(events: str, shifts_ms: Mapping[str, int], starts_ms: Mappin
     ]
     first = min(starts.values()) if starts and starts.keys() == shifts_ms.keys() else "NULL"
     names = [f"m{at}" for at in range(len(columns))]
-    known = " AND ".join(f"{name} IS NOT NULL" for name in names)
-    # DuckDB's least ignores NULL; `known` excludes it.
+    everyone = " AND ".join(f"{name} IS NOT NULL" for name in names)
+    # DuckDB's least ignores NULL; `everyone` excludes it.
     lowest = f"least({', '.join(names)})" if len(names) > 1 else names[0]
     rows = f"(SELECT seq, {', '.join(columns)} FROM {events})"
-    return f"SELECT seq, lag(CASE WHEN {known} THEN {lowest} END, 1, {first}) OVER () AS top FROM {rows}"
+    return f"SELECT seq, lag(CASE WHEN {everyone} THEN {lowest} END, 1, {first}) OVER () AS top FROM {rows}"
 
 
 def moves_of(timeline: Timeline) -> list[Move]:
@@ -260,13 +260,13 @@ class RunWatermarks:
             return {}
         nodes = dict.fromkeys(edge.node for edge in self._run.edges)
         origins = {repr(above): above for above in (self._run.above_results, *map(self._run.above, nodes))}
-        found: dict[str, Any] = {}
+        by_origin: dict[str, Any] = {}
         for name, above in origins.items():
             if isinstance(above, Combined):
                 standing = self.follow(above, self.before_kept(above), until_seq)[1].standing
                 if standing is not None:
-                    found[name] = standing.to_json()
-        return found
+                    by_origin[name] = standing.to_json()
+        return by_origin
 
     def _follow(
         self,

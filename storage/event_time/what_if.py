@@ -125,7 +125,7 @@ class WhatIf(OfAllRuns):
 
     def operator(self, run_id: int, node: str) -> LateOperator | None:
         """One of them; None if the node is not among them."""
-        return next((each for each in self.operators(run_id) if each.node == node), None)
+        return next((operator for operator in self.operators(run_id) if operator.node == node), None)
 
     def losses(self, run_id: int, operator: LateOperator) -> Losses:
         """The histogram of the waits that an operator's records need, computed once for the delays of the run."""
@@ -193,7 +193,7 @@ class WhatIf(OfAllRuns):
         """A page of these records in arrival order."""
         run = self._runs.stored(run_id)
         edges = run.edges
-        inputs = {each.port: each.edge for each in late_inputs(run, operator.node, operator.rule, edges)}
+        inputs = {input_.port: input_.edge for input_ in late_inputs(run, operator.node, operator.rule, edges)}
         now = operator.wait_ms
         then = tried.delay_ms + lateness_ms
         waits, tables = self._needed(run, tried)

@@ -53,11 +53,11 @@ def read_edges(database: Database, run_id: int) -> tuple[Edge, ...]:
     stored: list[Row] = []
     # By table; None is the whole run.
     kept_from: dict[str | None, int] = {}
-    for place, *row, kept in database.rows(_EDGES, {"run": run_id}):
+    for place, *row, first_kept in database.rows(_EDGES, {"run": run_id}):
         if place is not None:
             stored.append((place, *row))
         else:
-            kept_from[row[6]] = kept or 1
+            kept_from[row[6]] = first_kept or 1
     return tuple(_edge(row[1:], kept_from) for row in sorted(stored, key=lambda row: row[0]))
 
 

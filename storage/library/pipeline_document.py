@@ -56,7 +56,7 @@ class PipelineDocument:
             before = [output[0] for _, output in self.inputs.get(name, ())]
             if not before:
                 sources.add(name)
-            waiting += [each for each in before if each not in seen]
+            waiting += [node_name for node_name in before if node_name not in seen]
             seen.update(before)
         return frozenset(sources)
 
@@ -66,4 +66,4 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [element for element in value if isinstance(element, dict)] if isinstance(value, list) else []

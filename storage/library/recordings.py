@@ -57,17 +57,17 @@ def _write_all(
     cursor: Cursor, run: StoredRun, until: int, idle: Idle, clock: tuple[tuple[int, int], ...], folder: Path
 ) -> None:
     """Write the folder as a whole or not at all: a reader must not see half of it."""
-    made = folder.with_name(f".{folder.name}-{uuid4().hex}")
+    staging = folder.with_name(f".{folder.name}-{uuid4().hex}")
     try:
-        made.mkdir(parents=True)
+        staging.mkdir(parents=True)
         for edge in run.sources:
             own = [(first, end if end <= until else MAX_WATERMARK) for first, end in idle.get(edge.node, ())]
             stretches = tuple((first, end) for first, end in own if first <= until)
-            _write(cursor, run, edge, until, stretches, clock, made / f"{edge.node}.parquet")
+            _write(cursor, run, edge, until, stretches, clock, staging / f"{edge.node}.parquet")
         shutil.rmtree(folder, ignore_errors=True)
-        made.rename(folder)
+        staging.rename(folder)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _is_of(path: Path, run: StoredRun) -> bool:
@@ -109,7 +109,7 @@ def _write(
         absent = "".join(f", NULL::{column.duckdb_type}" for column in edge.columns)
         rows = f"{rows} UNION ALL SELECT seq, NULL, watermark_ms{absent} FROM ({marks}) ORDER BY 1"
     time = next((column for column in edge.columns if column.time), None)
-    known = About(
+    facts = About(
         run=run.run_id,
         started=str(run.entry.started_at),
         node=edge.node,
@@ -124,7 +124,7 @@ def _write(
         idle=idle,
         clock=clock,
     )
-    metadata = f"KV_METADATA {{{METADATA}: {literal(known.to_json())}}}"
+    metadata = f"KV_METADATA {{{METADATA}: {literal(facts.to_json())}}}"
     cursor.execute(f"COPY ({rows}) TO {literal(str(path))} (FORMAT parquet, {metadata})")
     rejected = f"FROM {run.tables.rejected} WHERE node = {literal(edge.node)}"
     if cursor.execute(f"SELECT 1 {rejected} LIMIT 1").fetchone() is not None:

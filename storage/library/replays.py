@@ -42,8 +42,8 @@ class Replays(OfAllRuns):
         where, values = conditions(edge, wanted)
         # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
         table = self._database.arrow(f"{_select(edge)} WHERE {where} LIMIT {int(limit) + 1}", values)
-        kept = table.slice(0, limit)
-        return KeyRecords(kept, len(table) > limit, int(kept[SEQ][-1].as_py()) if len(kept) else 0)
+        head = table.slice(0, limit)
+        return KeyRecords(head, len(table) > limit, int(head[SEQ][-1].as_py()) if len(head) else 0)
 
     def last_records(self, run_id: int, node: str, port: str, to_seq: int, limit: int) -> pa.Table:
         """The last records of an edge up to an event."""

@@ -77,8 +77,8 @@ class StoredRun:
         """One edge. Raises UnknownEdge that lists the existing edges."""
         edge = self.outputs.get((node, port))
         if edge is None:
-            known = [edge.node if edge.port == "out" else f"{edge.node}.{edge.port}" for edge in self.edges]
-            raise UnknownEdge(self.run_id, node, port, known)
+            edge_names = [edge.node if edge.port == "out" else f"{edge.node}.{edge.port}" for edge in self.edges]
+            raise UnknownEdge(self.run_id, node, port, edge_names)
         return edge
 
     def inputs(self, node: str) -> tuple[Input, ...]:

@@ -46,18 +46,18 @@ def usages(database: Database, file_size: int) -> tuple[Usage, ...]:
     """The usage of everybody who has runs, largest first. file_size: the bytes in the file to share out."""
     rows = list(database.rows(_RUNS))
     values = sum(row[3] for row in rows)
-    found: dict[str, Usage] = {}
+    by_person: dict[str, Usage] = {}
     for person, run_id, records, kept, staying in rows:
-        before = found.get(person, Usage(person, 0, 0, 0, 0))
+        before = by_person.get(person, Usage(person, 0, 0, 0, 0))
         folders = (
             state_folder(database.path, run_id),
             *recordings_folder(database.path).glob(f"run_{run_id}_to_*"),
         )
         size = (file_size * kept // values if values else 0) + sum(_size(folder) for folder in folders)
-        found[person] = Usage(
+        by_person[person] = Usage(
             *(person, before.runs + 1, before.records + int(records), before.size + size, before.staying + staying)
         )
-    return tuple(sorted(found.values(), key=lambda usage: (-usage.size, usage.person)))
+    return tuple(sorted(by_person.values(), key=lambda usage: (-usage.size, usage.person)))
 
 
 def _size(folder: Path) -> int:

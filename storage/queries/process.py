@@ -84,10 +84,10 @@ class Processes:
         with self._place(request.time_limit_s, on_wait):
             while True:
                 left = request.time_limit_s - (time.monotonic() - started)
-                found = self._asked(request, max(left, _LOOK_EVERY_S), started, on_wait)
+                reply = self._asked(request, max(left, _LOOK_EVERY_S), started, on_wait)
                 # A checkpoint changed the file while it was read: the answer may match no state of the file.
-                if found != ("changed",):
-                    return found
+                if reply != ("changed",):
+                    return reply
                 if time.monotonic() - started > request.time_limit_s:
                     reason = "the store was being written all the time"
                     raise QueryStopped(reason)
@@ -130,10 +130,10 @@ class Processes:
         if not written:
             raise QueryFailed(_ended(process))
         try:
-            found: tuple[Any, ...] = _Values(io.BytesIO(written)).load()
+            reply: tuple[Any, ...] = _Values(io.BytesIO(written)).load()
         except (pickle.UnpicklingError, EOFError) as error:
             raise QueryFailed(_ended(process)) from error
-        return found
+        return reply
 
     def _one(self) -> subprocess.Popen[bytes]:
         """The process that was started in advance, or a new one. Starts the next one in advance."""

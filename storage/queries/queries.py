@@ -144,7 +144,7 @@ class Queries:
                 [(catalog,)] = cursor.execute("SELECT current_database()").fetchall()
             except duckdb.Error as error:
                 raise QueryFailed(first_sentence(str(error))) from error
-        path = ",".join(identifier(catalog, each) for each in schemas)
+        path = ",".join(identifier(catalog, schema_name) for schema_name in schemas)
         return query, (
             f"ATTACH 'store://data' AS {identifier(catalog)} (READ_ONLY)",
             *SETTINGS,

@@ -66,24 +66,24 @@ class Known:
     @cached_property
     def tables(self) -> frozenset[tuple[str, str]]:
         """Tables and views by (schema, name)."""
-        found = self._cursor.execute(
+        rows = self._cursor.execute(
             "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() "
             "WHERE database_name = $catalog UNION ALL "
             "SELECT lower(schema_name), lower(view_name) FROM duckdb_views() "
             "WHERE database_name = $catalog AND NOT internal",
             {"catalog": self.catalog},
         )
-        return frozenset(found.fetchall())
+        return frozenset(rows.fetchall())
 
     @cached_property
     def macros(self) -> frozenset[tuple[str, str]]:
         """Table macros by (schema, name). Few queries have one, and reading them takes longer than all the rest."""
-        found = self._cursor.execute(
+        rows = self._cursor.execute(
             "SELECT lower(schema_name), lower(function_name) FROM duckdb_functions() "
             "WHERE database_name = ? AND function_type = 'table_macro' AND NOT internal",
             [self.catalog],
         )
-        return frozenset(found.fetchall())
+        return frozenset(rows.fetchall())
 
 
 @cache
@@ -220,12 +220,12 @@ def _parts(tree: Any) -> Iterator[Mapping[str, Any]]:
     """Every object of the tree, without recursion: queries may be nested deeply."""
     waiting = [tree]
     while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            yield each
-            waiting.extend(each.values())
-        elif isinstance(each, list):
-            waiting.extend(each)
+        part = waiting.pop()
+        if isinstance(part, dict):
+            yield part
+            waiting.extend(part.values())
+        elif isinstance(part, list):
+            waiting.extend(part)
 
 
 def _ctes(part: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -148,10 +148,10 @@ def answer(request: dict[str, Any]) -> tuple[Any, ...]:
     before = headers_of(request["path"])
     try:
         connection = _connected(request)
-        found = (_file if request["csv"] else _rows)(connection, request)
+        reply = (_file if request["csv"] else _rows)(connection, request)
     except (duckdb.Error, OSError, MemoryError, ValueError, OverflowError) as error:
-        found = ("failed", type(error).__name__, str(error))
-    return found if headers_of(request["path"]) == before else ("changed",)
+        reply = ("failed", type(error).__name__, str(error))
+    return reply if headers_of(request["path"]) == before else ("changed",)
 
 
 def main() -> None:

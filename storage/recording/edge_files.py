@@ -65,8 +65,8 @@ def stay(cursor: Cursor, edge: Edge, files: Sequence[StayingFile]) -> Loaded:
         cursor.execute(f"INSERT INTO run_staying_files ({names}) VALUES (?, ?, ?, ?, ?)", values)
     if not files:
         return Loaded()
-    known = "SELECT path FROM run_staying_files WHERE run_id = ? AND table_name = ? ORDER BY rowid"
-    cursor.execute(staying_view(edge, [str(path) for (path,) in cursor.execute(known, values[:2]).fetchall()]))
+    paths_sql = "SELECT path FROM run_staying_files WHERE run_id = ? AND table_name = ? ORDER BY rowid"
+    cursor.execute(staying_view(edge, [str(path) for (path,) in cursor.execute(paths_sql, values[:2]).fetchall()]))
     return Loaded({kind: sum(file.counts[kind] for file in files) for kind in RowKind})
 
 
@@ -165,15 +165,15 @@ def is_kept(edge: Edge) -> str:
 
 def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[EdgeFile]]) -> Loaded:
     """Load a source's records. They are stored in order, so nothing is sorted."""
-    table, kept = edge.tables.named(edge.table), is_kept(edge)
+    table, kept_where = edge.tables.named(edge.table), is_kept(edge)
     has_kinds = FILE_KIND in columns_of(cursor, files[0].files[0].path)
     kind = _kind(FILE_KIND) if has_kinds else f"'{RowKind.INSERT.symbol}'::{KIND}"
     counts, records = dict.fromkeys(RowKind, 0), 0
     for part in files:
         of_part = f"FROM {part.relation} WHERE {part.condition}"
-        if kept != "true":
+        if kept_where != "true":
             records += _count(cursor, of_part)
-            of_part = f"{of_part} AND {kept}"
+            of_part = f"{of_part} AND {kept_where}"
         inserted = cursor.execute(
             f"INSERT INTO {table} SELECT {part.seq}, ''::BLOB, {kind}{_values(edge)} {of_part}"
         ).fetchone()
@@ -188,9 +188,9 @@ def _load_numbered(cursor: Cursor, edge: Edge, files: Sequence[NumberedFiles[Edg
 def _load_placed(cursor: Cursor, edge: Edge, files: Sequence[str], *, is_sorted: bool) -> Loaded:
     """Load an operator's records. Unless their files follow each other in order, they are sorted by position."""
     parameters: dict[str, object] = {"files": files}
-    kept = is_kept(edge)
-    placed = _FILES if kept == "true" else f"(FROM {_FILES} WHERE {kept})"
-    records = 0 if kept == "true" else _count(cursor, f"FROM {_FILES}", parameters)
+    kept_where = is_kept(edge)
+    placed = _FILES if kept_where == "true" else f"(FROM {_FILES} WHERE {kept_where})"
+    records = 0 if kept_where == "true" else _count(cursor, f"FROM {_FILES}", parameters)
     # If there are many steps, a sample shows it without a scan of all records. Most epochs are not larger than it: then
     # it also counts them.
     most = _FEW_STEPS * len(RowKind)
@@ -219,8 +219,8 @@ def _load_placed(cursor: Cursor, edge: Edge, files: Sequence[str], *, is_sorted:
 
 
 def _count(cursor: Cursor, rows: str, parameters: dict[str, object] | None = None) -> int:
-    found = cursor.execute(f"SELECT count(*) {rows}", parameters).fetchone()
-    return int(found[0]) if found else 0
+    row = cursor.execute(f"SELECT count(*) {rows}", parameters).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _packed(edge: Edge, placed: str, steps: Sequence[bytes]) -> str:

@@ -57,7 +57,7 @@ def create(edge: Edge) -> list[str]:
     owner = edge.lifetimes_owner
     table, ended, still_open = lifetimes_of(edge), edge.tables.ended(owner), edge.tables.still_open(owner)
     keys = "".join(f", k{n} {kind}" for n, (_, kind) in enumerate(_keys(edge)))
-    known = (
+    known_seq = (
         f"(SELECT coalesce(max(last_seq), -1) FROM main.run_lifetimes WHERE run_id = {edge.run_id} "
         f"AND table_name = {literal(edge.lifetimes_owner)})"
     )
@@ -77,8 +77,8 @@ def create(edge: Edge) -> list[str]:
         ),
         # If lifetimes are known up to n, the second part is empty (no record has seq <= 0), else the first.
         f"{chosen} c.rowid IN ("
-        f"SELECT l.opened FROM {table} l WHERE l.seq <= {n} AND l.until_seq > {n} AND {n} <= {known} UNION ALL "
-        f"SELECT l.opened FROM ({_fold(edge, f'c.seq <= CASE WHEN {n} <= {known} THEN 0 ELSE {n} END')}) l "
+        f"SELECT l.opened FROM {table} l WHERE l.seq <= {n} AND l.until_seq > {n} AND {n} <= {known_seq} UNION ALL "
+        f"SELECT l.opened FROM ({_fold(edge, f'c.seq <= CASE WHEN {n} <= {known_seq} THEN 0 ELSE {n} END')}) l "
         f"WHERE l.until_seq > {n})",
     ]
 
@@ -118,9 +118,9 @@ class Lifetimes:
     def note(self, edge: Edge, told: Told = lambda records, of: None) -> None:
         """Store the lifetimes of all rows, a portion at a time. What is stored stays if `told` raises an error."""
         while not edge.is_insert_only:
-            known, total = self._database.with_room(lambda: self._extend(edge))
-            told(known, total)
-            if known >= total:
+            followed, total = self._database.with_room(lambda: self._extend(edge))
+            told(followed, total)
+            if followed >= total:
                 return
 
     def _extend(self, edge: Edge) -> tuple[int, int]:
@@ -141,10 +141,10 @@ class Lifetimes:
         """The number of records to follow before the table as of this event is known; None if it is."""
         if edge.is_insert_only:
             return None
-        known = self._database.row(_KNOWN, [edge.run_id, edge.lifetimes_owner])
-        if known is None:
+        known_row = self._database.row(_KNOWN, [edge.run_id, edge.lifetimes_owner])
+        if known_row is None:
             return edge.total
-        return None if known[0] >= edge.total or seq <= known[1] else edge.total - int(known[0])
+        return None if known_row[0] >= edge.total or seq <= known_row[1] else edge.total - int(known_row[0])
 
 
 _KNOWN: Final = "SELECT records, last_seq FROM main.run_lifetimes WHERE run_id = ? AND table_name = ?"
@@ -158,9 +158,9 @@ _BEHIND: Final = f"""
 def _extend(cursor: Cursor, edge: Edge) -> tuple[int, int]:
     """Follow the next portion of records. Returns how many records are followed then, of how many."""
     owner = [edge.run_id, edge.lifetimes_owner]
-    known = cursor.execute(_KNOWN, owner).fetchone()
-    first = int(known[0]) if known else 0
-    if known is None:
+    known_row = cursor.execute(_KNOWN, owner).fetchone()
+    first = int(known_row[0]) if known_row else 0
+    if known_row is None:
         # A run of an older version gets the tables of this one.
         for statement in create(edge):
             cursor.execute(statement)

@@ -223,8 +223,8 @@ def _let_records_go(cursor: Cursor, edges: Sequence[Edge], cuts: Mapping[str, in
         if not edge.is_insert_only:
             for statement in lifetimes.drop(edge):
                 cursor.execute(statement)
-        known = "DELETE FROM run_lifetimes WHERE run_id = ? AND table_name = ?"
-        cursor.execute(known, [edge.run_id, edge.lifetimes_owner])
+        delete_sql = "DELETE FROM run_lifetimes WHERE run_id = ? AND table_name = ?"
+        cursor.execute(delete_sql, [edge.run_id, edge.lifetimes_owner])
     for edge in written:
         for statement in lifetimes.create(edge):
             cursor.execute(statement)
@@ -243,10 +243,10 @@ def _let_records_go(cursor: Cursor, edges: Sequence[Edge], cuts: Mapping[str, in
 def _write_anew(cursor: Cursor, edge: Edge, cut: int) -> None:
     """Rewrite an edge's table with its kept records, from rowid 0 on."""
     table = edge.tables.named(edge.table)
-    kept = f"c.seq > {cut}"
+    where = f"c.seq > {cut}"
     if not edge.is_insert_only:
-        kept += f" OR c.rowid IN (SELECT opened FROM {lifetimes_of(edge)} WHERE seq <= {cut} AND until_seq > {cut})"
-    cursor.execute(f"CREATE OR REPLACE TEMP TABLE kept AS SELECT * FROM {table} c WHERE {kept} ORDER BY c.rowid")
+        where += f" OR c.rowid IN (SELECT opened FROM {lifetimes_of(edge)} WHERE seq <= {cut} AND until_seq > {cut})"
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE kept AS SELECT * FROM {table} c WHERE {where} ORDER BY c.rowid")
     cursor.execute(f"DROP TABLE {table}")
     for statement in create_edge(edge):
         cursor.execute(statement)

@@ -63,10 +63,10 @@ class Guessing:
         if not token:
             return False
         tries = self._tries(_place(address))
-        known = hash(token)
-        if known in tries.wrong:
+        token_hash = hash(token)
+        if token_hash in tries.wrong:
             return False
-        if known in tries.right:
+        if token_hash in tries.right:
             return self._person_of(token) is not None
         now = self._clock()
         wait_s = max(0.0, tries.still(now) + 1 - _FREE)
@@ -79,9 +79,9 @@ class Guessing:
         if wait_s or in_all_s:
             await asyncio.sleep(max(wait_s, in_all_s))
         if self._person_of(token) is None:
-            tries.wrong.append(known)
+            tries.wrong.append(token_hash)
             return False
-        tries.right.append(known)
+        tries.right.append(token_hash)
         tries.count = max(0.0, tries.count - 1)
         self._in_all.count = max(0.0, self._in_all.count - 1)
         return True
@@ -98,7 +98,7 @@ class Guessing:
 def _place(address: str) -> str:
     """An address; of IPv6 the network of 64 bits, all of which belongs to one host."""
     try:
-        known = ip_address(address.partition("%")[0])
+        ip = ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    return str(IPv6Address(int(known) >> 64 << 64)) if isinstance(known, IPv6Address) else address
+    return str(IPv6Address(int(ip) >> 64 << 64)) if isinstance(ip, IPv6Address) else address

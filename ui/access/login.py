@@ -145,9 +145,9 @@ def _asked_before(scope: Message) -> str:
     """The page that was requested before the login; empty unless this request is for the first page."""
     if scope["type"] != "http" or scope["method"] != "GET" or _requested_page(scope) != oidc.first_page():
         return ""
-    kept = unquote(_in_cookie(_headers(scope).get("cookie", ""), PLACE))
+    page = unquote(_in_cookie(_headers(scope).get("cookie", ""), PLACE))
     # A header has no line breaks.
-    return _of_this_app(kept) if kept and kept.isprintable() else ""
+    return _of_this_app(page) if page and page.isprintable() else ""
 
 
 def _over_tls(scope: Message, send: Send) -> Send:
@@ -197,8 +197,8 @@ async def _ask_provider(scope: Message, send: Send) -> None:
     if scope["method"] != "POST":
         await _answer(send, 401, _PAGE_OIDC.encode(), b"text/html; charset=utf-8")
         return
-    kept = quote(_requested_page(scope), safe="")
-    await _lead(send, oidc.login_url(), f"{PLACE}={kept}; Path=/; HttpOnly; SameSite=Lax; Max-Age={_PLACE_S}")
+    quoted_page = quote(_requested_page(scope), safe="")
+    await _lead(send, oidc.login_url(), f"{PLACE}={quoted_page}; Path=/; HttpOnly; SameSite=Lax; Max-Age={_PLACE_S}")
 
 
 async def _lead(send: Send, location: str, cookie: str) -> None:

@@ -14,8 +14,8 @@ def person() -> str:
     if how.header:
         return str(st.context.headers.get(how.header) or "")
     if how.is_oidc:
-        known = st.user if st.user.is_logged_in else {}
-        return str(known.get("email") or known.get("name") or known.get("sub") or "")
+        claims = st.user if st.user.is_logged_in else {}
+        return str(claims.get("email") or claims.get("name") or claims.get("sub") or "")
     return how.person_of(st.context.cookies.get(COOKIE) or "") or "" if how.people else ""
 
 

@@ -85,8 +85,8 @@ class Serving:
     def person_of(self, token: str) -> str | None:
         """The person with this token, or None. The comparison takes as long for every token."""
         matching = None
-        for known, name in self.people.items():
-            if hmac.compare_digest(known.encode(), token.encode(errors="replace")):
+        for known_token, name in self.people.items():
+            if hmac.compare_digest(known_token.encode(), token.encode(errors="replace")):
                 matching = name
         return matching
 
@@ -118,8 +118,8 @@ def serving_of(environ: Mapping[str, str], address: str | None, hosts: Collectio
         )
         raise CannotServe(message)
     has_login = bool(people or header or login)
-    each = (MOST_RUNS_EACH, MOST_MEMORY_EACH, MOST_GB_EACH, MOST_MINUTES_EACH)
-    given = [name for name in each if environ.get(name, "").strip()]
+    limits = (MOST_RUNS_EACH, MOST_MEMORY_EACH, MOST_GB_EACH, MOST_MINUTES_EACH)
+    given = [name for name in limits if environ.get(name, "").strip()]
     if given and not has_login:
         message = f"{given[0]} limits each person, and without a login nobody knows whose run it is. Set {PEOPLE} too."
         raise CannotServe(message)
@@ -149,8 +149,8 @@ def folders_of(environ: Mapping[str, str], store: Path) -> str:
 
     Its own hold uploads, posted rows, and recordings of runs, which everybody may see.
     """
-    kept = [f"{named_folders.RECORDINGS}{folder(store)}" for folder in (recordings_folder, tests_folder)]
-    own = [str(store.parent / UPLOADS), str(store.parent / RECEIVED), *kept]
+    recordings = [f"{named_folders.RECORDINGS}{folder(store)}" for folder in (recordings_folder, tests_folder)]
+    own = [str(store.parent / UPLOADS), str(store.parent / RECEIVED), *recordings]
     return ",".join([*own, *filter(None, [environ.get(named_folders.ENVIRONMENT, "")])])
 
 

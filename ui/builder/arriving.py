@@ -40,8 +40,8 @@ def by_event_time(before: Pipeline, grown: Pipeline) -> tuple[Pipeline, str]:
     if meeting is None or _meeting_in_time(before) is not None:
         return grown, ""
     merged = set_arrival(grown, mode="by_event_time")
-    known = {str(problem) for problem in checked(grown).problems}
-    if any(str(problem) not in known for problem in checked(merged).problems):
+    old_problems = {str(problem) for problem in checked(grown).problems}
+    if any(str(problem) not in old_problems for problem in checked(merged).problems):
         return grown, ""
     return merged, SENTENCE.format(node=meeting)
 
@@ -80,4 +80,4 @@ def _configured(node: Node) -> Source | None:
 def _meeting(pipeline: Pipeline) -> str | None:
     """The first node, in the document's order, that sees several sources."""
     below = [descendants(pipeline, source.id) for source in _sources(pipeline)]
-    return next((node.id for node in pipeline.nodes if sum(node.id in each for each in below) > 1), None)
+    return next((node.id for node in pipeline.nodes if sum(node.id in reached for reached in below) > 1), None)

@@ -56,7 +56,7 @@ def _cannot_write(verdict: Check) -> Iterator[StudioError]:
 def blocking(verdict: Check) -> tuple[StudioError, ...]:
     """The problems because of which nothing can run: a statement that could not be read does not stop the rest."""
     wrong = verdict.problems
-    return tuple(each for each in wrong if not isinstance(each, NotRead)) if verdict.plan is not None else wrong
+    return tuple(error for error in wrong if not isinstance(error, NotRead)) if verdict.plan is not None else wrong
 
 
 def modes(verdict: Check) -> Mapping[str, ChangelogMode]:

@@ -49,8 +49,8 @@ def operator_title(name: str) -> str:
 def palette() -> Mapping[str, tuple[type[Operator] | type[Source], ...]]:
     """Everything that can be added, by group: sources first, sinks last."""
     groups: dict[str, list[type[Operator] | type[Source]]] = {}
-    known: list[type[Operator] | type[Source]] = [*sources().values(), *operators().values()]
-    for cls in known:
+    node_classes: list[type[Operator] | type[Source]] = [*sources().values(), *operators().values()]
+    for cls in node_classes:
         groups.setdefault(cls.group, []).append(cls)
     roles = {"source": 0, "operator": 1, "sink": 2}
     ordered = sorted(groups.items(), key=lambda item: (roles.get(item[1][0].role, 1), item[0]))
@@ -106,7 +106,7 @@ def insert_on_edge(pipeline: Pipeline, edge: Edge, operator: str, wanted: str | 
     if not grown.inputs(node_id):
         return grown, node_id
     passed_on = edge.model_copy(update={"source": node_id, "source_port": OUT})
-    grown = _with_edges(grown, tuple(passed_on if each == edge else each for each in grown.edges))
+    grown = _with_edges(grown, tuple(passed_on if link == edge else link for link in grown.edges))
     return in_group_of(grown, edge, node_id), node_id
 
 
@@ -143,17 +143,17 @@ def connect(pipeline: Pipeline, source: str, target: str, port: str, source_port
     """Connect two nodes; an edge that occupies the input is replaced. Raises PipelineError for a cycle."""
     edge = Edge(source=source, target=target, source_port=source_port, target_port=port)
     many = takes_many(pipeline.node(target))
-    kept = tuple(
-        each for each in pipeline.edges if each != edge and (many or (each.target, each.target_port) != (target, port))
+    remaining = tuple(
+        link for link in pipeline.edges if link != edge and (many or (link.target, link.target_port) != (target, port))
     )
     if (cycle := _cycle(pipeline, source, target)) is not None:
         raise PipelineError(cycle, target, port)
-    return _with_edges(pipeline, (*kept, edge))
+    return _with_edges(pipeline, (*remaining, edge))
 
 
 def disconnect(pipeline: Pipeline, edge: Edge) -> Pipeline:
     """Remove an edge."""
-    return _with_edges(pipeline, tuple(each for each in pipeline.edges if each != edge))
+    return _with_edges(pipeline, tuple(link for link in pipeline.edges if link != edge))
 
 
 def rename_node(pipeline: Pipeline, old: str, new: str) -> Pipeline:
@@ -234,7 +234,7 @@ def with_source(pipeline: Pipeline, node: Node, made: Node) -> tuple[Pipeline, s
 def set_parameter(pipeline: Pipeline, node_id: str, name: str, value: object) -> Pipeline:
     """Set a parameter as it was typed; ABSENT removes it, so that the default applies."""
     node = pipeline.node(node_id)
-    parameters = {key: kept for key, kept in node.parameters.items() if key != name}
+    parameters = {key: old_value for key, old_value in node.parameters.items() if key != name}
     if value is not ABSENT:
         parameters = {**node.parameters, name: value}
     return pipeline.with_node(node, node.with_parameters(parameters))
@@ -266,7 +266,7 @@ def set_arrival(pipeline: Pipeline, **values: Any) -> Pipeline:
 
 def set_option(pipeline: Pipeline, option: Option, text: str) -> Pipeline:
     """Set an option; its default value removes it. Mini-batch, if switched on, gets the size and latency it needs."""
-    options = {name: kept for name, kept in pipeline.options.items() if name != option.name}
+    options = {name: setting for name, setting in pipeline.options.items() if name != option.name}
     if text != option.default:
         options[option.name] = text
     if option is MINI_BATCH and text == "true":
@@ -310,7 +310,7 @@ def changed_places(before: Pipeline, after: Pipeline) -> Iterator[str]:
     for name in ("name", "description", "arrival", "options", "story"):
         if getattr(before, name) != getattr(after, name):
             yield name
-    old, new = ({node.id: node for node in each.nodes} for each in (before, after))
+    old, new = ({node.id: node for node in pipeline.nodes} for pipeline in (before, after))
     yield from old.keys() ^ new.keys()
     for node_id in old.keys() & new.keys():
         if old[node_id].operator != new[node_id].operator:

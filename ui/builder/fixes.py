@@ -78,12 +78,12 @@ class Fix:
 
 def fixes(pipeline: Pipeline, problem: StudioError, verdict: Check) -> tuple[Fix, ...]:
     """The fixes of a problem at a node that were tried and work, the best first."""
-    node = next((each for each in pipeline.nodes if each.id == problem.node), None)
+    node = next((candidate for candidate in pipeline.nodes if candidate.id == problem.node), None)
     if node is None or operator_class(node.operator) is None:
         return ()
     working: list[Fix] = []
     for fix in (*_rename(pipeline, problem, verdict), *_candidates(pipeline, node, problem, verdict)):
-        if len(working) < _MOST and all(fix.label != each.label for each in working) and _works(fix, node.id, verdict):
+        if len(working) < _MOST and all(fix.label != mend.label for mend in working) and _works(fix, node.id, verdict):
             working.append(fix)
     return tuple(working)
 
@@ -120,9 +120,9 @@ def suggested_for(pipeline: Pipeline, node_id: str) -> Pipeline:
 
 def united(pipeline: Pipeline, node_id: str, port: str, sources: tuple[str, ...]) -> Pipeline:
     """The document with a union of these sources before an input."""
-    kept = tuple(edge for edge in pipeline.edges if (edge.target, edge.target_port) != (node_id, port))
+    remaining = tuple(edge for edge in pipeline.edges if (edge.target, edge.target_port) != (node_id, port))
     uniting = next(name for name, cls in operators().items() if cls.many_edges)
-    grown, union = add_node(pipeline.model_copy(update={"edges": kept}), uniting)
+    grown, union = add_node(pipeline.model_copy(update={"edges": remaining}), uniting)
     for source in sources:
         grown = connect(grown, source, union, "in")
     return connect(grown, union, node_id, port)
@@ -158,23 +158,23 @@ def _candidates(pipeline: Pipeline, node: Node, problem: StudioError, verdict: C
 def _respelt(document: str, sentence: str, folder: Path) -> tuple[Fix, ...]:
     """Correct the script of a document, if it still says what the document is."""
     pipeline = Pipeline.from_json(document)
-    if len(pipeline.script) > _LONGEST or (kept := kept_script(pipeline, TypeRules(), folder)) is None:
+    if len(pipeline.script) > _LONGEST or (own_script := kept_script(pipeline, TypeRules(), folder)) is None:
         return ()
-    made = []
-    for new, text in suggested_spellings(kept[0], sentence):
+    corrections = []
+    for new, text in suggested_spellings(own_script[0], sentence):
         with suppress(StudioError):
             read = script_of(text, TypeRules(), folder, pipeline.name).pipeline
-            made.append(Fix(f"Write {shortened(new, 60)}", grouped_like(placed_like(read, pipeline), pipeline)))
-    return tuple(made)
+            corrections.append(Fix(f"Write {shortened(new, 60)}", grouped_like(placed_like(read, pipeline), pipeline)))
+    return tuple(corrections)
 
 
 def _in_flink(pipeline: Pipeline, node: Node, problem: StudioError, verdict: Check) -> Iterator[Fix]:
     """Write Flink SQL in place of a spelling of Spark's."""
     operator = operator_of(node)
-    known = [schema for schema in input_schemas(pipeline, node.id, verdict).values() if schema is not None]
-    if not isinstance(problem, ExpressionError) or operator is None or len(known) < len(operator.ports):
+    schemas = [schema for schema in input_schemas(pipeline, node.id, verdict).values() if schema is not None]
+    if not isinstance(problem, ExpressionError) or operator is None or len(schemas) < len(operator.ports):
         return
-    instead = flink_instead(problem.expression, seen(known), operator.variables)
+    instead = flink_instead(problem.expression, seen(schemas), operator.variables)
     if instead is not None:
         name, *path = path_of(problem.field)
         value = with_value(node.parameters.get(str(name)), path, flink(instead)) if path else flink(instead)
@@ -189,14 +189,14 @@ def _rename(pipeline: Pipeline, problem: StudioError, verdict: Check) -> Iterato
     if old is None or old in names:
         return
     written = " ".join(
-        each.model_dump_json(include={"parameters"}) for each in pipeline.nodes if pipeline.inputs(each.id)
+        node.model_dump_json(include={"parameters"}) for node in pipeline.nodes if pipeline.inputs(node.id)
     )
     # A column that no parameter mentions yet is likely to be the new name.
     likely = sorted(names, key=lambda name: (name in written, -SequenceMatcher(None, old, name).ratio()))
     for new in likely[:2]:
         document = pipeline
         for _ in pipeline.nodes:
-            missing = {each.node for each in checked(document).problems if _missing_column(each) == old}
+            missing = {error.node for error in checked(document).problems if _missing_column(error) == old}
             if not missing:
                 break
             for node_id in missing:
@@ -224,7 +224,7 @@ def _reorder(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
 
 
 def _moved_before(pipeline: Pipeline, node_id: str, step: str, before: str) -> Pipeline:
-    inputs, kept = pipeline.inputs(node_id)[0], []
+    inputs, rewired = pipeline.inputs(node_id)[0], []
     for edge in pipeline.edges:
         if edge == inputs:
             continue
@@ -232,10 +232,10 @@ def _moved_before(pipeline: Pipeline, node_id: str, step: str, before: str) -> P
             edge = edge.model_copy(update={"source": inputs.source})
         elif (edge.source, edge.target) == (before, step):
             edge = edge.model_copy(update={"source": node_id})
-        kept.append(edge)
-    edges = (*kept, Edge(source=before, target=node_id, target_port=inputs.target_port))
+        rewired.append(edge)
+    edges = (*rewired, Edge(source=before, target=node_id, target_port=inputs.target_port))
     free = pipeline.node(node_id).model_copy(update={"place": Place()})
-    nodes = tuple(free if each.id == node_id else each for each in pipeline.nodes)
+    nodes = tuple(free if node.id == node_id else node for node in pipeline.nodes)
     return pipeline.model_copy(update={"nodes": nodes, "edges": edges})
 
 
@@ -246,24 +246,24 @@ def _take_over_windows(pipeline: Pipeline, node: Node, verdict: Check) -> Iterat
     if not windows:
         return
     lengths = {"kind", "windows", "offset_ms", *chain.from_iterable(LENGTHS.values())}
-    kept = {name: value for name, value in node.parameters.items() if name not in lengths}
-    taken = node.with_parameters({**kept, **windows})
+    remaining = {name: value for name, value in node.parameters.items() if name not in lengths}
+    taken = node.with_parameters({**remaining, **windows})
     yield Fix("Use the windows of its input", pipeline.with_node(node, taken))
 
 
 def _declare_time(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
     above = {node.id}
-    for each in reversed(pipeline.sorted_nodes()):
-        if each.id in above:
-            above |= {edge.source for edge in pipeline.inputs(each.id)}
-    for each in pipeline.nodes:
-        cls = operator_class(each.operator)
-        if each.id not in above or cls is None or not issubclass(cls, Source) or each.parameters.get("event_time"):
+    for other in reversed(pipeline.sorted_nodes()):
+        if other.id in above:
+            above |= {edge.source for edge in pipeline.inputs(other.id)}
+    for other in pipeline.nodes:
+        cls = operator_class(other.operator)
+        if other.id not in above or cls is None or not issubclass(cls, Source) or other.parameters.get("event_time"):
             continue
-        column = time_column(output_schema(each, verdict))
+        column = time_column(output_schema(other, verdict))
         if column is not None:
-            label = f"Use {column} of {each.id} as event time"
-            yield Fix(label, set_parameter(pipeline, each.id, "event_time", column))
+            label = f"Use {column} of {other.id} as event time"
+            yield Fix(label, set_parameter(pipeline, other.id, "event_time", column))
 
 
 def _declare_key(pipeline: Pipeline, node: Node, problem: StudioError, verdict: Check) -> Iterator[Fix]:
@@ -291,9 +291,9 @@ def _prepare(pipeline: Pipeline, node: Node, problem: StudioError) -> Iterator[F
     operator = operator_of(node)
     if below is None or operator is None:
         return
-    kept = pipeline.model_copy(update={"edges": tuple(edge for edge in pipeline.edges if edge != below)})
+    cut = pipeline.model_copy(update={"edges": tuple(edge for edge in pipeline.edges if edge != below)})
     for step in operator.preparations(problem.field):
-        grown, added = add_node(kept, step.operator)
+        grown, added = add_node(cut, step.operator)
         for name, value in step.parameters.items():
             grown = set_parameter(grown, added, name, value)
         grown = connect(grown, below.source, added, "in", below.source_port)
@@ -318,10 +318,10 @@ def _replace(pipeline: Pipeline, node: Node, verdict: Check) -> Iterator[Fix]:
     """Replace the operator by the alternatives that it offers for its inputs."""
     operator = operator_of(node)
     inputs = [verdict.derived.get(edge.source) for edge in pipeline.inputs(node.id)]
-    known = [derived for derived in inputs if derived is not None]
-    if operator is None or len(known) < max(len(inputs), 1):
+    derived_inputs = [derived for derived in inputs if derived is not None]
+    if operator is None or len(derived_inputs) < max(len(inputs), 1):
         return
-    for other in operator.alternatives(known):
+    for other in operator.alternatives(derived_inputs):
         replaced = node.model_copy(update={"operator": other.operator}).with_parameters(other.parameters)
         yield Fix(other.label, pipeline.with_node(node, replaced))
 
@@ -341,11 +341,11 @@ def _connect(pipeline: Pipeline, node: Node) -> Iterator[Fix]:
     cls = operator_class(node.operator)
     below = descendants(pipeline, node.id) | {node.id}
     loose = [
-        each.id
-        for each in pipeline.nodes
-        if each.id not in below
-        and not pipeline.outputs(each.id)
-        and getattr(operator_class(each.operator), "role", "sink") != "sink"
+        candidate.id
+        for candidate in pipeline.nodes
+        if candidate.id not in below
+        and not pipeline.outputs(candidate.id)
+        and getattr(operator_class(candidate.operator), "role", "sink") != "sink"
     ]
     for port in cls.ports if cls is not None else ():
         if any(edge.target_port == port for edge in pipeline.inputs(node.id)):

@@ -161,7 +161,7 @@ class Dialogue:
         grown = joined(pipeline, source, target, port, message.out)
         before = {str(problem) for problem in checked(pipeline).problems}
         verdict = checked(grown)
-        new = [each for each in verdict.problems if isinstance(each, PlanRejected) and str(each) not in before]
+        new = [error for error in verdict.problems if isinstance(error, PlanRejected) and str(error) not in before]
         if new:
             sentence = f"{source} cannot be connected to {target}. {_named(new[0], target)}"
             self.refusal = Refusal(message.n, source, target, sentence, fixes(grown, new[0], verdict))
@@ -234,7 +234,7 @@ def _inserted(pipeline: Pipeline, message: Insert) -> Pipeline:
     cut = disconnect(pipeline, edge)
     fed = joined(cut, edge.source, node.id, cls.ports[0], edge.source_port)
     grown = in_group_of(connect(fed, node.id, edge.target, edge.target_port), edge, node.id)
-    nodes = tuple(_placed(each, {node.id: None}) for each in grown.nodes)
+    nodes = tuple(_placed(grown_node, {node.id: None}) for grown_node in grown.nodes)
     return grown.model_copy(update={"nodes": nodes})
 
 
@@ -252,15 +252,15 @@ def _delete(drafting: Drafting, nodes: Sequence[str], edges: Sequence[str]) -> N
 def _pasted(pipeline: Pipeline, message: Paste) -> tuple[Pipeline, list[str]]:
     """The document with the pasted nodes; a name that is taken is replaced by a free one."""
     grown, names = pipeline, dict[str, str]()
-    for each in message.nodes:
-        names[each.id] = free_node_id(grown, each.id)
-        group = each.group if any(group.name == each.group for group in pipeline.groups) else ""
-        node = Node(id=names[each.id], operator=each.operator, parameters=each.parameters, group=group)
-        node = _placed(node, {node.id: each.place})
+    for pasted in message.nodes:
+        names[pasted.id] = free_node_id(grown, pasted.id)
+        group = pasted.group if any(group.name == pasted.group for group in pipeline.groups) else ""
+        node = Node(id=names[pasted.id], operator=pasted.operator, parameters=pasted.parameters, group=group)
+        node = _placed(node, {node.id: pasted.place})
         grown = grown.model_copy(update={"nodes": (*grown.nodes, node)})
     edges = tuple(
-        Edge(source=names[each.source], source_port=each.out, target=names[each.target], target_port=each.port)
-        for each in message.edges
+        Edge(source=names[edge.source], source_port=edge.out, target=names[edge.target], target_port=edge.port)
+        for edge in message.edges
     )
     return grown.model_copy(update={"edges": (*grown.edges, *edges)}), list(names.values())
 

@@ -50,10 +50,10 @@ def grouped(pipeline: Pipeline, nodes: Collection[str], wanted: str) -> tuple[Pi
         node.model_copy(update={"group": name}) if node in chosen and node.group not in whole else node
         for node in pipeline.nodes
     )
-    kept = tuple(
+    old_groups = tuple(
         group.model_copy(update={"inside": name}) if outermost(group.name) else group for group in pipeline.groups
     )
-    groups = (*kept, Group(name=name, inside=inside))
+    groups = (*old_groups, Group(name=name, inside=inside))
     return without_empty_groups(pipeline.model_copy(update={"nodes": moved, "groups": groups})), name
 
 
@@ -99,8 +99,8 @@ def renamed_group(pipeline: Pipeline, old: str, new: str) -> Pipeline:
 
 def grouped_like(pipeline: Pipeline, other: Pipeline) -> Pipeline:
     """The document with the nodes that it shares with another one in the groups that they have there, and its story."""
-    known = {node.id: node.group for node in other.nodes}
-    nodes = tuple(node.model_copy(update={"group": known.get(node.id, node.group)}) for node in pipeline.nodes)
+    their_groups = {node.id: node.group for node in other.nodes}
+    nodes = tuple(node.model_copy(update={"group": their_groups.get(node.id, node.group)}) for node in pipeline.nodes)
     groups = {group.name: group for group in (*pipeline.groups, *other.groups)}
     both = {"nodes": nodes, "groups": tuple(groups.values()), "story": pipeline.story or other.story}
     return without_empty_groups(pipeline.model_copy(update=both))

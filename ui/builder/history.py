@@ -73,7 +73,7 @@ class History:
         """Read the result of `to_json`. Raises PipelineError if it is damaged."""
         try:
             raw = json.loads(text)
-            past, future = ([Pipeline.model_validate(each) for each in raw[name]] for name in ("past", "future"))
+            past, future = ([Pipeline.model_validate(draft) for draft in raw[name]] for name in ("past", "future"))
             heard = {str(canvas): int(n) for canvas, n in raw.get("heard", {}).items()}
             return cls(Pipeline.model_validate(raw["now"]), past, future, heard=heard)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -82,11 +82,11 @@ class History:
 
 
 def _newest(documents: Sequence[Pipeline]) -> list[object]:
-    kept: list[object] = []
+    newest: list[object] = []
     room = _KEPT_CHARS
     for document in reversed(documents):
         room -= len(document.model_dump_json())
         if room < 0:
             break
-        kept.insert(0, document.model_dump(mode="json"))
-    return kept
+        newest.insert(0, document.model_dump(mode="json"))
+    return newest

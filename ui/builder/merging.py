@@ -24,10 +24,10 @@ def merged(base: Pipeline, mine: Pipeline, theirs: Pipeline) -> Merged:
         before, here, there = (_bare(nodes_.get(name)) for nodes_ in (old, my, their))
         if here != before and there not in (before, here):
             disputed.append(name)
-        kept = their.get(name) if here == before else my.get(name)
-        if kept is not None:
+        chosen = their.get(name) if here == before else my.get(name)
+        if chosen is not None:
             group = their[name].group if name in their and _group(old, name) == _group(my, name) else _group(my, name)
-            nodes.append(kept.model_copy(update={"place": (my.get(name) or kept).place, "group": group}))
+            nodes.append(chosen.model_copy(update={"place": (my.get(name) or chosen).place, "group": group}))
     names = {node.id for node in nodes}
     edges = [edge for edge in _edges(base, mine, theirs) if {edge.source, edge.target} <= names]
     rest: dict[str, object] = {

@@ -30,10 +30,10 @@ def nested_fields(schema: Schema | None) -> Mapping[str, Type]:
 
 
 def _below(path: str, type_: Type) -> Iterator[tuple[str, Type]]:
-    for name, each in type_.fields if isinstance(type_, Row) else ():
+    for name, field_type in type_.fields if isinstance(type_, Row) else ():
         below = f"{path}.{identifier(name)}"
-        yield below, each
-        yield from _below(below, each)
+        yield below, field_type
+        yield from _below(below, field_type)
 
 
 def as_expression(path: str, schema: Schema | None) -> dict[str, Any]:
@@ -43,28 +43,28 @@ def as_expression(path: str, schema: Schema | None) -> dict[str, Any]:
 
 def with_column_of(pipeline: Pipeline, node_id: str, port: str | None, path: str) -> tuple[Pipeline, str]:
     """The document in which a nested field is a column of a node's input, or of a source itself; and its name."""
-    edge = next((each for each in pipeline.inputs(node_id) if port in (None, each.target_port)), None)
+    edge = next((edge for edge in pipeline.inputs(node_id) if port in (None, edge.target_port)), None)
     before = node_id if edge is None else edge.source
     verdict = checked(pipeline)
     derived = verdict.output(before, OUT if edge is None else edge.source_port)
     schema = Schema(()) if derived is None else derived.schema
     parameter, columns = _computing(pipeline, before)
-    for each in columns:
-        if each.get("expression") in (path, flink(path)) and each["name"] in schema:
-            return pipeline, str(each["name"])
+    for existing in columns:
+        if existing.get("expression") in (path, flink(path)) and existing["name"] in schema:
+            return pipeline, str(existing["name"])
     column = as_expression(path, schema)
     name = str(column["name"])
     if parameter:
         widened = set_parameter(pipeline, before, parameter, [*columns, column])
-        known = {str(problem) for problem in verdict.problems}
+        old_problems = {str(problem) for problem in verdict.problems}
         # A union has no use for one more column, and a Project may have renamed the ROW.
-        if edge is None or all(str(problem) in known for problem in checked(widened).problems):
+        if edge is None or all(str(problem) in old_problems for problem in checked(widened).problems):
             return widened, name
     assert edge is not None, "a source computes columns itself"
-    name_of, cls = next((each, cls) for each, cls in operators().items() if cls.computes)
+    name_of, cls = next((operator_name, cls) for operator_name, cls in operators().items() if cls.computes)
     grown, project = insert_on_edge(pipeline, edge, name_of, wanted=f"{before}_fields")
-    kept = [{"name": each.name, "expression": flink(identifier(each.name))} for each in schema]
-    return set_parameter(grown, project, cls.computes, [*kept, column]), name
+    old_columns = [{"name": old_column.name, "expression": flink(identifier(old_column.name))} for old_column in schema]
+    return set_parameter(grown, project, cls.computes, [*old_columns, column]), name
 
 
 def _computing(pipeline: Pipeline, node_id: str) -> tuple[str, list[Any]]:

@@ -129,7 +129,7 @@ def _spot(place: Place) -> list[float] | None:
 def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:
     """By node: strategy, state, mode, problems with their fixes, and its figures in the run."""
     plans = {plan.id: plan for plan in _plans(pipeline, verdict)}
-    known = modes(verdict)
+    node_modes = modes(verdict)
     facts: dict[str, Shape] = {}
     for node in pipeline.nodes:
         cls = operator_class(node.operator)
@@ -139,8 +139,8 @@ def node_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
             "outputs": outputs,
             **_planned(plans.get(node.id)),
         }
-        if node.id in known:
-            shape["mode"] = _symbols(known[node.id])
+        if node.id in node_modes:
+            shape["mode"] = _symbols(node_modes[node.id])
         wrong = [problem for problem in verdict.problems if problem.node == node.id]
         if wrong:
             is_open = all(is_to_do(pipeline, problem) for problem in wrong)
@@ -181,7 +181,7 @@ def _brief(node: Node, problem: StudioError, sentence: str, number: str) -> str:
 
 def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[str, Shape]:
     """By edge: its mode with the reason, columns, keys, and the number of its records of each kind in the run."""
-    known = modes(verdict)
+    node_modes = modes(verdict)
     facts: dict[str, Shape] = {}
     for edge in pipeline.edges:
         is_first = edge.source_port == OUT
@@ -194,7 +194,7 @@ def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
         else:
             because = f"{edge.target} requires this: {reason}." if reason else f"{edge.source} updates rows."
         facts[edge_key(edge)] = {
-            "mode": _symbols(known[edge.source] if is_first else APPEND),
+            "mode": _symbols(node_modes[edge.source] if is_first else APPEND),
             "because": because,
             "keys": keys_in_words(derived),
             "columns": _columns(derived),
@@ -208,8 +208,8 @@ def edge_facts(pipeline: Pipeline, verdict: Check, run: Overlay | None) -> dict[
 def _seen(pipeline: Pipeline, node: Node, verdict: Check) -> Schema | None:
     """The columns that a node's expressions see; None if an input is not known."""
     inputs = input_schemas(pipeline, node.id, verdict)
-    known = [schema for schema in inputs.values() if schema is not None]
-    return seen(known) if inputs and len(known) == len(inputs) else None
+    schemas = [schema for schema in inputs.values() if schema is not None]
+    return seen(schemas) if inputs and len(schemas) == len(inputs) else None
 
 
 def hint(node: Node, schema: Schema | None = None) -> str:
@@ -258,7 +258,7 @@ def _word(field: Field, value: Any, schema: Schema | None) -> str:
         case FieldKind.COLUMNS, list() | tuple():
             return _listed(list(map(str, value)), field.title)
         case FieldKind.ITEMS, list() | tuple():
-            return _listed([name for each in value if each and (name := _item(each, schema))], field.title)
+            return _listed([name for entry in value if entry and (name := _item(entry, schema))], field.title)
         case FieldKind.GRID, list() | tuple():
             return f"{len(value)} rows"
         case _:
@@ -268,8 +268,8 @@ def _word(field: Field, value: Any, schema: Schema | None) -> str:
 def _expression(value: Any, schema: Schema | None) -> str:
     """An expression in Flink SQL, if it has any."""
     text = text_in(value)
-    known = flink_of(text, schema) if flink_in(value) is None and schema is not None else None
-    return (known or text).strip()
+    flink_text = flink_of(text, schema) if flink_in(value) is None and schema is not None else None
+    return (flink_text or text).strip()
 
 
 def _item(item: Mapping[str, Any], schema: Schema | None) -> str:

@@ -10,7 +10,7 @@ from ui.forms.complaints import in_words, is_empty_at, path_of
 
 def is_to_do(pipeline: Pipeline, problem: StudioError) -> bool:
     """Whether nothing is wrong, but something is still missing: any node, an input, or the value of a field."""
-    node = next((each for each in pipeline.nodes if each.id == problem.node), None)
+    node = next((candidate for candidate in pipeline.nodes if candidate.id == problem.node), None)
     cls = operator_class(node.operator) if node is not None else None
     if node is None or cls is None:
         return not pipeline.nodes
@@ -21,7 +21,7 @@ def is_to_do(pipeline: Pipeline, problem: StudioError) -> bool:
 
 def explained(pipeline: Pipeline, problem: StudioError) -> str:
     """A problem without the name of its node, for a place that shows it at the node."""
-    node = next((each for each in pipeline.nodes if each.id == problem.node), None)
+    node = next((candidate for candidate in pipeline.nodes if candidate.id == problem.node), None)
     cls = operator_class(node.operator) if node is not None else None
     return in_words(cls, node.parameters, problem) if node is not None and cls is not None else problem.sentence
 

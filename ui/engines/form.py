@@ -53,7 +53,7 @@ def read(typed: Typed, taken: Collection[str], before: Engine | None = None) -> 
     complaints = {"address": wrong} if wrong else {}
     if not name:
         complaints["name"] = "Enter a name. Runs are listed under it."
-    elif name.casefold() in {each.casefold() for each in taken}:
+    elif name.casefold() in {taken_name.casefold() for taken_name in taken}:
         complaints["name"] = f"There is an engine called {escaped(name)} already."
     elif _is_address(name) and (engine is None or name != engine.address):
         complaints["name"] = "This name looks like an address. Choose another one."
@@ -100,7 +100,7 @@ def _at(address: str) -> tuple[Engine | None, str]:
 
 def _has_port(address: str) -> bool:
     try:
-        return all(urlsplit(f"spark://{each}").port for each in address.removeprefix("spark://").split(","))
+        return all(urlsplit(f"spark://{host}").port for host in address.removeprefix("spark://").split(","))
     except ValueError:
         return False
 

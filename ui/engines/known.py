@@ -74,7 +74,7 @@ def known() -> list[Known]:
 def names() -> list[str]:
     """The names of all engines; only the default's if the user's file cannot be read."""
     try:
-        return [each.engine.name for each in known()]
+        return [entry.engine.name for entry in known()]
     except EngineUnavailable:
         return [default_name()]
 
@@ -142,7 +142,7 @@ def without_tokens(text: str) -> str:
     """The text with the tokens of all known engines replaced by an ellipsis."""
     tokens: set[str] = set()
     with contextlib.suppress(EngineUnavailable):
-        tokens |= {each.token for each in engines().values()}
+        tokens |= {engine.token for engine in engines().values()}
     with contextlib.suppress(EngineUnavailable):
         tokens.add(engine_called(configured_engine()).token)
     for engine in (Engine("", "", token=token) for token in tokens if token):

@@ -29,21 +29,21 @@ def as_inline_html(text: str) -> str:
 
 
 def _icon(state: StateInline, silent: bool) -> bool:
-    found = _ICON.match(state.src, state.pos, state.posMax)
-    if found is not None:
-        state.pos = found.end()
-    return found is not None
+    matched = _ICON.match(state.src, state.pos, state.posMax)
+    if matched is not None:
+        state.pos = matched.end()
+    return matched is not None
 
 
 def _tone(state: StateInline, silent: bool) -> bool:
-    found = _TONE.match(state.src, state.pos, state.posMax)
-    if found is None:
+    matched = _TONE.match(state.src, state.pos, state.posMax)
+    if matched is None:
         return False
-    end = state.md.helpers.parseLinkLabel(state, found.end())
+    end = state.md.helpers.parseLinkLabel(state, matched.end())
     if end < 0:
         return False
     if not silent:
-        last, state.pos, state.posMax = state.posMax, found.end() + 1, end
+        last, state.pos, state.posMax = state.posMax, matched.end() + 1, end
         state.md.inline.tokenize(state)
         state.posMax = last
     state.pos = end + 1
@@ -51,11 +51,11 @@ def _tone(state: StateInline, silent: bool) -> bool:
 
 
 def _markdown() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    made.disable(["link", "image", "autolink", "reference"])
-    made.inline.ruler.push("icon", _icon)
-    made.inline.ruler.push("tone", _tone)
-    return made
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.disable(["link", "image", "autolink", "reference"])
+    parser.inline.ruler.push("icon", _icon)
+    parser.inline.ruler.push("tone", _tone)
+    return parser
 
 
 _MARKDOWN: Final = _markdown()

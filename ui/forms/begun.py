@@ -20,8 +20,8 @@ def begun(typed: str, choices: Sequence[str]) -> str | None:
     word = typed.strip().lower()
     if not _WORD.fullmatch(word) or word in _CONSTANTS:
         return None
-    found = [each for each in choices if each.lower().startswith(word)]
-    return min(found, key=lambda each: each.lower() != word, default=None)
+    matches = [choice for choice in choices if choice.lower().startswith(word)]
+    return min(matches, key=lambda each: each.lower() != word, default=None)
 
 
 def without_words(chosen: str, names: Sequence[str]) -> str:

@@ -51,9 +51,9 @@ class FormContext:
         """
         if port is not None:
             return self.inputs.get(port)
-        known = [schema for schema in self.inputs.values() if schema is not None]
-        if known:
-            return known[0]
+        schemas = [schema for schema in self.inputs.values() if schema is not None]
+        if schemas:
+            return schemas[0]
         return self.output if not self.inputs else None
 
     def fields_in(self, field: Field) -> Mapping[str, Type]:
@@ -71,8 +71,8 @@ class FormContext:
 
     def scope(self, port: str | None) -> Schema | None:
         """The columns of an expression. With two inputs and no port, those of both, as an inner join names them."""
-        known = [schema for schema in self.inputs.values() if schema is not None]
-        return seen(known) if port is None and len(known) == 2 else self.columns(port)
+        schemas = [schema for schema in self.inputs.values() if schema is not None]
+        return seen(schemas) if port is None and len(schemas) == 2 else self.columns(port)
 
     @property
     def variables(self) -> tuple[str, ...]:

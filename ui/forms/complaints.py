@@ -45,7 +45,7 @@ class Complaints:
     def take(self, path: Path) -> tuple[str, ...]:
         """The complaints at exactly this path; each is returned once."""
         taken = tuple(text for at, text in self._open if at == path)
-        self._open = [each for each in self._open if each[0] != path]
+        self._open = [complaint for complaint in self._open if complaint[0] != path]
         return taken
 
     def has(self, name: str) -> bool:
@@ -55,12 +55,12 @@ class Complaints:
     def take_below(self, path: Path) -> tuple[str, ...]:
         """The complaints at this path or below it that were not taken yet."""
         taken = tuple(text for at, text in self._open if at[: len(path)] == path)
-        self._open = [each for each in self._open if each[0][: len(path)] != path]
+        self._open = [complaint for complaint in self._open if complaint[0][: len(path)] != path]
         return taken
 
     def below(self, path: Path) -> tuple[tuple[Path, str], ...]:
         """The complaints at this path or below it, each with its path, without taking them."""
-        return tuple(each for each in self._open if each[0][: len(path)] == path)
+        return tuple(complaint for complaint in self._open if complaint[0][: len(path)] == path)
 
     def rest(self) -> tuple[str, ...]:
         """The complaints that no field has taken."""
@@ -76,18 +76,18 @@ def complaints_of(model: type[BaseModel], parameters: Mapping[str, Any], problem
     try:
         model.model_validate(dict(parameters))
     except ValidationError as error:
-        found = error.errors()
+        details = error.errors()
         # A list of which no row is valid counts as too short as well.
         within = [
-            other["loc"][: len(each["loc"])]
-            for each in found
-            for other in found
-            if len(other["loc"]) > len(each["loc"])
+            other["loc"][: len(detail["loc"])]
+            for detail in details
+            for other in details
+            if len(other["loc"]) > len(detail["loc"])
         ]
-        wrong = [each for each in found if each["type"] != "too_short" or each["loc"] not in within]
-        return Complaints([_complaint(model, each) for each in wrong])
-    complaints = [(path_of(each.field), without_field(each)) for each in problems]
-    return Complaints(complaints, [each for each in problems if isinstance(each, ExpressionError)])
+        wrong = [detail for detail in details if detail["type"] != "too_short" or detail["loc"] not in within]
+        return Complaints([_complaint(model, detail) for detail in wrong])
+    complaints = [(path_of(problem.field), without_field(problem)) for problem in problems]
+    return Complaints(complaints, [problem for problem in problems if isinstance(problem, ExpressionError)])
 
 
 def path_of(field: str) -> Path:
@@ -123,7 +123,7 @@ def _complaint(model: type[BaseModel], error: Any) -> tuple[Path, str]:
     got = json.dumps(error["input"], default=str, ensure_ascii=False)[:120]
     match error["type"]:
         case "extra_forbidden":
-            return path, f"{unknown_name('field', str(path[-1]), (each.name for each in fields_of(model)))}."
+            return path, f"{unknown_name('field', str(path[-1]), (other.name for other in fields_of(model)))}."
         case "missing" | "too_short" | "string_too_short":
             text = _to_fill_in(field)
         case _ if path and error["input"] in (None, "", []):
@@ -165,7 +165,7 @@ def place_of(model: type[BaseModel], path: Path) -> str:
         if isinstance(part, int):
             words.append(f"row {part + 1}")
             continue
-        field = next((each for each in fields_of(current) if each.name == part), None) if current else None
+        field = next((field for field in fields_of(current) if field.name == part), None) if current else None
         words.append(field.title if field else part)
         current = field.model if field else None
     return ", ".join(words)
@@ -173,11 +173,11 @@ def place_of(model: type[BaseModel], path: Path) -> str:
 
 def with_titles(model: type[BaseModel], sentence: str) -> str:
     """A sentence with the names of fields replaced by their titles in the form: Window size, not size_ms."""
-    known = {field.name: field.title for field in fields_of(model)}
+    titles = {field.name: field.title for field in fields_of(model)}
     sentence = _BELOW.sub(
-        lambda word: place_of(model, path_of(word[0])) if word[0].partition(".")[0] in known else word[0], sentence
+        lambda word: place_of(model, path_of(word[0])) if word[0].partition(".")[0] in titles else word[0], sentence
     )
-    return re.sub(r"\b\w+_\w+\b", lambda word: known.get(word[0], word[0]), sentence)
+    return re.sub(r"\b\w+_\w+\b", lambda word: titles.get(word[0], word[0]), sentence)
 
 
 def _first_word(message: str) -> str:
@@ -189,7 +189,7 @@ def _field_at(model: type[BaseModel], path: Path) -> Field | None:
     for part in path:
         if isinstance(part, int):
             continue
-        field = next((each for each in fields_of(model) if each.name == part), None)
+        field = next((field for field in fields_of(model) if field.name == part), None)
         if field is None:
             return None
         model = field.model or model

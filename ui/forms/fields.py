@@ -98,7 +98,7 @@ def _text(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     hint = _placeholder(field)
     if field.kind is FieldKind.EXPRESSION:
         refused = form.complaints.refused((*form.path, field.name))
-        wrong = [Wrong(each.expression, *wrong_word(each.expression, each.reason), each.reason) for each in refused]
+        wrong = [Wrong(flaw.expression, *wrong_word(flaw.expression, flaw.reason), flaw.reason) for flaw in refused]
         form.editing[key] = Editing("flink", line=True, tables={"": form.scope(field.port)}, wrong=wrong)
         code_area(field.title, text, key=key, height=_LINE, placeholder=hint, **look)
     elif "\n" in text or len(text) > 200:
@@ -213,7 +213,7 @@ def value_text(field: Field, value: Any) -> str:
         return "on" if value else "off"
     if field.kind is FieldKind.CHOICE:
         return _in_words(field, value)
-    if field.kind is FieldKind.COLUMNS and all(isinstance(each, str) for each in value):
+    if field.kind is FieldKind.COLUMNS and all(isinstance(column, str) for column in value):
         return _words_text(value)
     return _TEXTS.get(field.kind, (_plain,))[0](value)
 
@@ -223,8 +223,8 @@ def _as_typed(value: Any) -> Any:
     if (typed := flink_in(value)) is not None:
         return typed
     if isinstance(value, Mapping):
-        return {name: _as_typed(each) for name, each in value.items()}
-    return [_as_typed(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {name: _as_typed(inner) for name, inner in value.items()}
+    return [_as_typed(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _number(field: Field, form: FormContext, look: dict[str, Any]) -> None:
@@ -254,7 +254,7 @@ def _choice(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     if value is not None and value not in options:
         options.append(value)
     form.bind(field, key, value, lambda chosen: ABSENT if chosen in (None, _NOTHING) else chosen)
-    words = {each: _in_words(field, each) if each != _NOTHING else "automatic" for each in options}
+    words = {option: _in_words(field, option) if option != _NOTHING else "automatic" for option in options}
 
     def in_words(each: Any) -> str:
         return words.get(each, str(each))
@@ -292,8 +292,8 @@ def _of_its_code(field: Field, form: FormContext) -> Sequence[str]:
 
 def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     schema = form.columns(field.port)
-    kept = form.value(field)
-    value = kept if flink_in(kept) is None else flink_in(kept)
+    stored = form.value(field)
+    value = stored if flink_in(stored) is None else flink_in(stored)
     nested = form.fields_in(field)
     names = [*(schema.names if schema else ()), *nested]
     options = list(names)
@@ -314,7 +314,7 @@ def _column(field: Field, form: FormContext, look: dict[str, Any]) -> None:
         if not field.is_free or schema is None or name in schema:
             return form.as_column(field, name) if name in nested and not field.is_free else name
         if name == value:
-            return kept
+            return stored
         column = None if name in names else begun(name, names)
         if column is not None:
             form.drafting.redraw(f"{form.node.id}|{(*form.path, field.name)[0]}")
@@ -338,7 +338,7 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     schema = form.columns(field.port)
     value = form.value(field)
     items = list(value) if isinstance(value, (list, tuple)) else []
-    chosen = [each for each in items if isinstance(each, str)]
+    chosen = [name for name in items if isinstance(name, str)]
     computed = _computed(value)
     nested = form.fields_in(field)
     names = [*(schema.names if schema else ()), *nested]
@@ -346,20 +346,20 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
     key = form.key(field.name, map(label, names))
 
     def read(labels: Sequence[str]) -> object:
-        chosen = [without_words(each, names) for each in labels]
-        paths = [each for each in chosen if each in nested]
-        plain = [form.as_column(field, each) if each in paths and field.model is None else each for each in chosen]
+        chosen = [without_words(text, names) for text in labels]
+        paths = [name for name in chosen if name in nested]
+        plain = [form.as_column(field, name) if name in paths and field.model is None else name for name in chosen]
         if field.model is None or not paths:
             return [*dict.fromkeys(plain), *_computed(form.now(field))]
         form.drafting.redraw(f"{form.node.id}|{field.name}")
         added = [as_expression(path, schema) for path in paths]
-        return [*(each for each in chosen if each not in paths), *_computed(form.now(field)), *added]
+        return [*(name for name in chosen if name not in paths), *_computed(form.now(field)), *added]
 
     # Computed columns follow the plain names and move with them, so their widgets are drawn again.
     form.bind(field, key, chosen, read, redraw=bool(computed))
     st.multiselect(
         field.title,
-        [*names, *(each for each in chosen if each not in names)],
+        [*names, *(name for name in chosen if name not in names)],
         chosen,
         format_func=label,
         key=key,
@@ -374,7 +374,7 @@ def _columns(field: Field, form: FormContext, look: dict[str, Any]) -> None:
 
 
 def _computed(value: Any) -> list[Any]:
-    return [each for each in value if not isinstance(each, str)] if isinstance(value, (list, tuple)) else []
+    return [column for column in value if not isinstance(column, str)] if isinstance(value, (list, tuple)) else []
 
 
 def _column_words(

@@ -175,8 +175,8 @@ def parse_rows(text: str, types: Sequence[Type | None]) -> list[Any]:
             if values is None:
                 rows.append(line)
                 continue
-            known = types if len(types) == len(values) else [VOID] * len(values)
-            rows.append([_read(value, type_) for value, type_ in zip(values, known, strict=True)])
+            column_types = types if len(types) == len(values) else [VOID] * len(values)
+            rows.append([_read(value, type_) for value, type_ in zip(values, column_types, strict=True)])
     return rows
 
 

@@ -33,7 +33,7 @@ def posting(form: FormContext, address: str) -> None:
     """Draw the line that posts a row to an address, and what was posted there."""
     if not is_address(address):
         return
-    computed = {each.get("name") for each in form.node.parameters.get("computed", ()) if isinstance(each, dict)}
+    computed = {column.get("name") for column in form.node.parameters.get("computed", ()) if isinstance(column, dict)}
     columns = [column for column in form.output or () if column.name not in computed]
     st.markdown("**Post a row**")
     st.code(curl_line(_base(), address, columns, with_token=bool(serving().people)), language="bash", wrap_lines=True)

@@ -95,7 +95,7 @@ def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, prop
         st.caption(escaped(explanation))
     with type_:
         _type(form, at, column, chosen)
-    proposal = next((each for each in proposals if each.column == column.name), None)
+    proposal = next((proposal for proposal in proposals if proposal.column == column.name), None)
     with time:
         _tick(form, at, column, chosen, proposal)
 
@@ -104,7 +104,7 @@ def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> 
     shown = in_flink(chosen) if isinstance(chosen, str) else _AS_FOUND
     own_type = column.type.flink
     key = form.key(f"types.{at}", (column.name, own_type))
-    others = [each for each in _TYPES if each != own_type]
+    others = [type_ for type_ in _TYPES if type_ != own_type]
     options = [_AS_FOUND, *others, *([shown] if shown not in ("", *others) else [])]
 
     def take(typed: Any) -> None:
@@ -165,10 +165,10 @@ def _set_time(form: FormContext, parameters: Mapping[str, Any]) -> None:
     """Set the event time, its unit and its delay; those that are not among the parameters are removed."""
     drafting = form.drafting
     node = drafting.pipeline.node(form.node.id)
-    kept = [each for each in node.parameters.get("computed", ()) if each.get("name") != parameters.get("event_time")]
+    rest = [entry for entry in node.parameters.get("computed", ()) if entry.get("name") != parameters.get("event_time")]
     types = {**node.parameters.get("types", {}), **parameters.get("types", {})}
     wanted: dict[str, Any] = {name: parameters.get(name, ABSENT) for name in _OF_TIME}
-    wanted["computed"] = [*kept, *parameters.get("computed", ())] or ABSENT
+    wanted["computed"] = [*rest, *parameters.get("computed", ())] or ABSENT
     wanted["types"] = types or ABSENT
     document = drafting.pipeline
     for name, value in wanted.items():
@@ -181,7 +181,7 @@ def _proposal(form: FormContext, proposals: Sequence[TimeProposal]) -> None:
     if not proposals:
         return
     current = form.node.parameters.get("event_time")
-    best = next((each for each in proposals if each.parameters["event_time"] == current), proposals[0])
+    best = next((proposal for proposal in proposals if proposal.parameters["event_time"] == current), proposals[0])
     delay = best.parameters["watermark_delay_ms"]
     assert isinstance(delay, int)
     advice = (
@@ -246,10 +246,8 @@ def _first_rows(form: FormContext, source: FileSource, files: tuple[InputFile, .
     )
     if parsed.rejected:
         lines = tuple(
-            Row(
-                (Cell(f"{each.line:,}", is_number=True), Cell(each.reason, is_prose=True), Cell(each.raw, is_code=True))
-            )
-            for each in parsed.rejected[:10]
+            Row((Cell(f"{row.line:,}", is_number=True), Cell(row.reason, is_prose=True), Cell(row.raw, is_code=True)))
+            for row in parsed.rejected[:10]
         )
         table = Table(("line", "reason", "row"), lines, frozenset({"line"}))
         grid(table, key=form.key("types.rejected"), height=_ROWS_HEIGHT, label="Rejected rows")

@@ -96,7 +96,7 @@ def _field(name: str, info: FieldInfo) -> Field:
     annotation, is_optional = _without_none(info.annotation)
     extra = _extra(info)
     kind, choices, model = _kind(annotation, extra)
-    if named := [each for each in info.metadata if isinstance(each, Named)]:
+    if named := [mark for mark in info.metadata if isinstance(mark, Named)]:
         kind, choices = FieldKind.CHOICE, tuple(named[0].known())
     default = None if info.default is PydanticUndefined else _as_document(info.default)
     if info.default_factory is not None:
@@ -134,7 +134,7 @@ def _extra(info: FieldInfo) -> dict[str, Any]:
 def _kind(annotation: Any, extra: dict[str, Any]) -> tuple[FieldKind, tuple[str | int, ...], type[BaseModel] | None]:
     origin, inner = get_origin(annotation), get_args(annotation)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return FieldKind.CHOICE, tuple(each.value for each in annotation), None
+        return FieldKind.CHOICE, tuple(member.value for member in annotation), None
     if origin is Literal:
         return FieldKind.CHOICE, tuple(inner), None
     is_list = origin in (tuple, list)
@@ -182,9 +182,9 @@ def _model_beside_text(annotation: Any) -> type[BaseModel] | None:
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:
     if get_origin(annotation) in (Union, types.UnionType):
-        kept = [part for part in get_args(annotation) if part is not type(None)]
-        if len(kept) < len(get_args(annotation)):
-            return (kept[0] if len(kept) == 1 else Union[tuple(kept)]), True  # noqa: UP007
+        parts = [part for part in get_args(annotation) if part is not type(None)]
+        if len(parts) < len(get_args(annotation)):
+            return (parts[0] if len(parts) == 1 else Union[tuple(parts)]), True  # noqa: UP007
     return annotation, False
 
 
@@ -203,5 +203,5 @@ def _as_document(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, (tuple, list)):
-        return [_as_document(each) for each in value]
+        return [_as_document(element) for element in value]
     return value

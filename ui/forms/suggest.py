@@ -78,7 +78,7 @@ def _is_whole(model: type[BaseModel], parameters: Mapping[str, Any]) -> bool:
     try:
         model.model_validate(dict(parameters))
     except ValidationError as error:
-        return any(each["loc"] for each in error.errors())
+        return any(detail["loc"] for detail in error.errors())
     return True
 
 
@@ -101,7 +101,7 @@ def _filled(model: type[BaseModel], parameters: dict[str, Any], inputs: Mapping[
 
 def suggested_item(model: type[BaseModel], form: FormContext, others: Sequence[Any]) -> dict[str, Any]:
     """A new item of a list, such as another aggregate; its name differs from the names of the others."""
-    taken = {str(each.get("name", "")) for each in others if isinstance(each, Mapping)}
+    taken = {str(other.get("name", "")) for other in others if isinstance(other, Mapping)}
     item: dict[str, Any] = {}
     for field in fields_of(model):
         if field.name == "name" and field.kind is FieldKind.TEXT and field.is_required:

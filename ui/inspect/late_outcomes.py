@@ -88,5 +88,5 @@ def missed_window(late: LateRecord, columns: tuple[str, str], zone: Zone | None)
     if late.window_start_ms is None or late.window_end_ms is None:
         return None
     bounds = np.array([late.window_start_ms, late.window_end_ms])
-    start, end = (int(each) for each in (bounds if zone is None else zone.local_ms(bounds)))
+    start, end = (int(bound) for bound in (bounds if zone is None else zone.local_ms(bounds)))
     return Window(columns, start, end)

@@ -83,7 +83,7 @@ def outcome(
 
     Raises NotReplayable.
     """
-    ran, other = (_emitted(store, run_id, each, key, last, spark, of_event) for each in conditions)
+    ran, other = (_emitted(store, run_id, condition, key, last, spark, of_event) for condition in conditions)
     if window is not None:
         names = conditions[0].node.plan.schema.names
         ran, other = (window.of(rows, names) for rows in (ran, other))
@@ -120,12 +120,12 @@ def _emitted(
 ) -> list[Row]:
     node = under.node
     questions = node.questions(key)
-    tables: Mapping[int, Any] = {each.port: key_records(store, run_id, each, last, MOST) for each in questions}
+    tables: Mapping[int, Any] = {query.port: key_records(store, run_id, query, last, MOST) for query in questions}
     if any(records.is_cut for records in tables.values()):
         message = f"its key has more than {MOST:,} records."
         raise NotReplayable(message, node.plan.id)
     replay = Replay(node, under.marks, last)
-    wanted = None if all(each.is_exact for each in questions) else key
+    wanted = None if all(query.is_exact for query in questions) else key
     replay.feed({port: records.table for port, records in tables.items()}, wanted, last, spark)
     # Timers that are due after the last record fire now.
     replay.state(last)

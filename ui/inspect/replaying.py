@@ -84,7 +84,7 @@ def state_of(
     if node.is_bundled:
         return _state_in_bundles(store, run_id, node, key, event, spark)
     questions = node.questions(key)
-    wanted = None if all(each.is_exact for each in questions) else key
+    wanted = None if all(query.is_exact for query in questions) else key
     replay = Replay(node, store.replays.marks(run_id), event)
     before: Replayed | None = None
     done = read = 0
@@ -93,7 +93,7 @@ def state_of(
     for last in (event - 1, event):
         while done < last and not is_cut:
             records_by_port = {
-                each.port: key_records(store, run_id, each, last, _AT_ONCE, first=done + 1) for each in questions
+                query.port: key_records(store, run_id, query, last, _AT_ONCE, first=done + 1) for query in questions
             }
             # If a batch is cut off, its last event may be incomplete.
             until = min([last, *(records.last_seq - 1 for records in records_by_port.values() if records.is_cut)])
@@ -131,7 +131,7 @@ def _state_in_bundles(
     store: Store, run_id: int, node: KeyedNode, key: Sequence[Any], event: int, spark: Spark
 ) -> KeyState | None:
     """The same in mini-batch. Raises NotReplayable if too many records of all keys determine the ends of bundles."""
-    records_by_port = {each.port: key_records(store, run_id, each, event, MOST) for each in node.questions()}
+    records_by_port = {query.port: key_records(store, run_id, query, event, MOST) for query in node.questions()}
     if any(records.is_cut for records in records_by_port.values()):
         message = (
             "it works in bundles (mini-batch). The end of a bundle depends on the records of all keys, and there "
@@ -148,7 +148,7 @@ def _state_in_bundles(
 
 def touched_keys(store: Store, run_id: int, node: KeyedNode, event: int, spark: Spark) -> Touched:
     """The keys that an event touched: those of its input records, else those of the records emitted for it."""
-    now = {each.port: key_records(store, run_id, each, event, _AROUND, first=event) for each in node.questions()}
+    now = {query.port: key_records(store, run_id, query, event, _AROUND, first=event) for query in node.questions()}
     keys = node.keys({port: records.table for port, records in now.items()}, spark)
     is_cut = any(records.is_cut for records in now.values())
     if not keys:
@@ -160,7 +160,7 @@ def touched_keys(store: Store, run_id: int, node: KeyedNode, event: int, spark: 
 
 def keys_before(store: Store, run_id: int, node: KeyedNode, event: int, spark: Spark) -> tuple[Key, ...]:
     """Some keys of the last records up to an event, the newest first."""
-    last = {each.port: _last(store, run_id, each, event) for each in node.questions()}
+    last = {query.port: _last(store, run_id, query, event) for query in node.questions()}
     return node.keys(last, spark, newest_first=True)[:_KEYS_SHOWN]
 
 
@@ -179,8 +179,8 @@ def _last(store: Store, run_id: int, question: Question, event: int) -> Any:
 
 def _count(store: Store, run_id: int, questions: Sequence[Question], event: int) -> int:
     """The number of records of a key; if a part of the key is computed, of those that may belong to it."""
-    wanted = [(each, Filter(_kinds(each), terms=equal(each.equals), to_seq=event)) for each in questions]
-    return sum(store.changelog.count(run_id, each.node, each.output, filter=filter) for each, filter in wanted)
+    wanted = [(query, Filter(_kinds(query), terms=equal(query.equals), to_seq=event)) for query in questions]
+    return sum(store.changelog.count(run_id, query.node, query.output, filter=filter) for query, filter in wanted)
 
 
 def _kinds(question: Question) -> frozenset[RowKind]:

@@ -77,7 +77,7 @@ def _edge(store: Store, edge: Edge, first: int, pipeline: Pipeline) -> Shape:
         "rows": [_texts(edge.shown(row.values)) for row in before.rows],
         "more": before.total - len(before.rows),
         "drawn": [
-            edge_key(each) for each in pipeline.edges if (each.source, each.source_port) == (edge.node, edge.port)
+            edge_key(link) for link in pipeline.edges if (link.source, link.source_port) == (edge.node, edge.port)
         ],
     }
 
@@ -101,8 +101,8 @@ def _events(
         page = store.changelog.page(run.run_id, edge.node, edge.port, filter=wanted, limit=_MOST_RECORDS)
         if page.total > _MOST_RECORDS:
             raise TooMuch(edge.name)
-        for each in page.records:
-            records[each.seq].append(CascadeRecord(edge, each))
+        for emitted in page.records:
+            records[emitted.seq].append(CascadeRecord(edge, emitted))
     points = {row["seq"]: row for row in timeline.points.to_pylist()}
     fires: dict[int, list[str]] = defaultdict(list)
     for fire in timeline.fires.to_pylist():
@@ -122,12 +122,12 @@ def _events(
         why = {id(branch.entry): _cut(text) for branch, text in zip(tree, reasons(tree, operators, plan), strict=True)}
         return [
             [
-                places[each.edge.node, each.edge.port],
-                each.record.kind.symbol,
-                _texts(each.edge.shown(each.record.values)),
-                whys.setdefault(why[id(each)], len(whys)),
+                places[entry.edge.node, entry.edge.port],
+                entry.record.kind.symbol,
+                _texts(entry.edge.shown(entry.record.values)),
+                whys.setdefault(why[id(entry)], len(whys)),
             ]
-            for each in in_order
+            for entry in in_order
         ]
 
     return [
@@ -152,11 +152,11 @@ def _known(**facts: object) -> Shape:
 def _late(records: Iterable[LateRecord], zone: Zone | None) -> list[Shape]:
     return [
         {
-            "node": each.node,
-            "dropped": each.dropped,
-            "text": " ".join(filter(None, (outcome_of(each), window_of(each, zone=zone)))),
+            "node": record.node,
+            "dropped": record.dropped,
+            "text": " ".join(filter(None, (outcome_of(record), window_of(record, zone=zone)))),
         }
-        for each in records
+        for record in records
     ]
 
 

@@ -126,7 +126,7 @@ class Checker:
             with tempfile.TemporaryDirectory(prefix="run_check-", dir=place) as work:
                 run_files = self.store.batch_checks.export(run_id, Path(work))
                 schemas = {(node.id, OUT): node.schema for node in planned.nodes}
-                schemas |= {(node.id, port): one.schema for node in planned.nodes for port, one in node.second.items()}
+                schemas |= {(node.id, port): out.schema for node in planned.nodes for port, out in node.second.items()}
                 recorded = Recorded(
                     {
                         edge: [EdgeRecords(schemas[edge], (EdgeFile(str(file)),), 0)]

@@ -70,17 +70,17 @@ class KeptTests:
 
     def all(self) -> list[KeptTest]:
         """All readable tests, by folder."""
-        found: list[KeptTest] = []
+        tests: list[KeptTest] = []
         try:
             folders = [*tests_in([self.folder])]
         except StudioError:
-            return found
+            return tests
         for folder in folders:
             try:
-                found.append(KeptTest.in_folder(folder))
+                tests.append(KeptTest.in_folder(folder))
             except StudioError:
                 _LOG.warning("%s is no readable test", folder)
-        return found
+        return tests
 
     def of(self, identity: str) -> list[KeptTest]:
         """The tests of a pipeline."""
@@ -104,8 +104,8 @@ class KeptTests:
     def start(self, versions: Sequence[Version]) -> None:
         """Run tests that have no verdict yet, after those that wait."""
         with self._lock:
-            waiting = {each.key for each in self.left}
-            new = [each for each in versions if each.key not in self._verdicts and each.key not in waiting]
+            waiting = {version.key for version in self.left}
+            new = [version for version in versions if version.key not in self._verdicts and version.key not in waiting]
             if not new:
                 return
             self.total = len(new) if not self.left else self.total + len(new)
@@ -118,8 +118,8 @@ class KeptTests:
 
     def again(self, versions: Sequence[Version]) -> None:
         """Run tests, also those with a verdict."""
-        for each in versions:
-            self._verdicts.pop(each.key, None)
+        for version in versions:
+            self._verdicts.pop(version.key, None)
         self.start(versions)
 
     def cancel(self) -> None:
@@ -137,7 +137,7 @@ class KeptTests:
         self.folder.mkdir(parents=True, exist_ok=True)
         base = _FOLDER.sub("-", name.lower()).strip("-")[:60] or "test"
         names = (base if at == 1 else f"{base}-{at}" for at in range(1, 10_000))
-        return next(path for each in names if not (path := self.folder / each).exists())
+        return next(path for candidate in names if not (path := self.folder / candidate).exists())
 
     def _work_off(self) -> None:
         while True:

@@ -124,8 +124,8 @@ def empty_in_background(
 
     def work() -> None:
         time.sleep(after_s)
-        for each in to_empty:
-            empty(each)
+        for leftover in to_empty:
+            empty(leftover)
         for sentence in then() if then is not None else ():
             _LOG.warning("%s", without_tokens(sentence))
 

@@ -172,7 +172,7 @@ class RunManager:
                 return
             job.cancel.set()
             queue = self._queues[job.queue]
-            waits = any(job is each for each in queue) and queue[0] is not job
+            waits = any(job is queued for queued in queue) and queue[0] is not job
             if waits:
                 queue.remove(job)
         if waits:

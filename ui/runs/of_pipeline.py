@@ -29,15 +29,15 @@ def follow(run_id: int) -> None:
 
 def settle_run(identity: str) -> None:
     """Open a run of the pipeline, without writing the URL. A run of this pipeline that the user has chosen stays."""
-    known = {title.run_id: title for title in runs_of(identity)}
-    if not known:
+    titles = {title.run_id: title for title in runs_of(identity)}
+    if not titles:
         return
-    opened = known.get(state.run) if state.run is not None else None
+    opened = titles.get(state.run) if state.run is not None else None
     if opened is None and state.run is not None and workspace.store().runs.belongs(state.run, identity):
         return
     if opened is not None and (opened.goes_on or st.session_state.get(_FOLLOWED) != opened.run_id):
         return
-    best = next((title for title in known.values() if title.goes_on), next(iter(known.values())))
+    best = next((title for title in titles.values() if title.goes_on), next(iter(titles.values())))
     if best != opened:
         state.hold(run=best.run_id, edge=None, event=None)
     follow(best.run_id)

@@ -43,11 +43,11 @@ def operator_lines(run: Run, job: Job | None) -> tuple[OperatorLine, ...]:
     counters = store.runs.counters(run.run_id)
     held = {state.node: state.last for state in store.held_states.of_run(run.run_id)}
     pipeline = pipeline_of(run)
-    known = {counter.node: counter for counter in counters}
+    counter_by_node = {counter.node: counter for counter in counters}
     live = dict(job.progress.nodes) if job is not None else {}
     lines: list[OperatorLine] = []
     for node in pipeline.sorted_nodes():
-        counter, progress = known.get(node.id), live.get(node.id)
+        counter, progress = counter_by_node.get(node.id), live.get(node.id)
         if run.goes_on and not run.is_live and progress is not None:
             sources = [live.get(edge.source) for edge in pipeline.inputs(node.id)]
             inputs = [source.records_out for source in sources if source is not None]

@@ -83,7 +83,7 @@ class Found:
 def _trial_of(raw: dict[str, Any]) -> FoundTrial:
     results = {
         side: tuple(
-            FoundResult(each["node"], each["kind"], tuple(each["columns"]), tuple(each["values"])) for each in raw[side]
+            FoundResult(row["node"], row["kind"], tuple(row["columns"]), tuple(row["values"])) for row in raw[side]
         )
         for side in ("came", "otherwise")
     }
@@ -179,8 +179,8 @@ class Trials:
         def note(trial: TtlTrial) -> None:
             tried.append(trial)
             best = smallest(tried)
-            found = self.found(going.run_id)
-            self._note(going.run_id, _with(found, tried, None if best is None else best.ttl_ms))
+            findings = self.found(going.run_id)
+            self._note(going.run_id, _with(findings, tried, None if best is None else best.ttl_ms))
 
         with tempfile.TemporaryDirectory(prefix="ttl_trials-", dir=place) as work:
             spark = get_spark(engine_for(run))

@@ -14,7 +14,7 @@ def kept(key: str, cls: type[Kept]) -> Kept:
 
     It is read from a copy of the state: reading the state itself may interrupt the script run.
     """
-    found = st.session_state.to_dict().get(key)
-    if not isinstance(found, cls):
-        found = st.session_state[key] = cls()
-    return found
+    stored = st.session_state.to_dict().get(key)
+    if not isinstance(stored, cls):
+        stored = st.session_state[key] = cls()
+    return stored

@@ -164,5 +164,5 @@ def chart_config(**more: Any) -> dict[str, Any]:
 def draw_figure(chart: go.Figure, key: str) -> None:
     """Show a chart in the page's fonts and text colours (Streamlit's own theme), without the logo."""
     # A chart takes the size of its text when it is made, so a presentation makes its own.
-    made = f"{key}-presented" if state.present else key
-    st.plotly_chart(chart, key=made, theme="streamlit", width="stretch", config=chart_config())
+    chart_key = f"{key}-presented" if state.present else key
+    st.plotly_chart(chart, key=chart_key, theme="streamlit", width="stretch", config=chart_config())

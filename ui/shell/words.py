@@ -172,7 +172,7 @@ def _inside(item: object) -> str:
         case None:
             return "null"
         case dict():
-            return "{" + ", ".join(f"{_inside(value(key))}: {_inside(each)}" for key, each in item.items()) + "}"
+            return "{" + ", ".join(f"{_inside(value(key))}: {_inside(inner)}" for key, inner in item.items()) + "}"
         case list() | tuple():
             return "[" + ", ".join(map(_inside, item)) + "]"
         case bool() | int() | float() | Decimal():

@@ -61,7 +61,7 @@ def story_of_run(store: Store, run: Run) -> Story | None:
     if now is not None and now.story is not None:
         return now.story
     ran = pipeline_of(run)
-    return ran.story or next((each.story for each in examples().values() if is_same(each, ran)), None)
+    return ran.story or next((example.story for example in examples().values() if is_same(example, ran)), None)
 
 
 def run_told(store: Store, name: str, pipeline: Pipeline) -> Run | None:
@@ -115,6 +115,6 @@ def missing(store: Store, story: Story, step: Step, run: Run | None) -> tuple[st
     if step.edge is not None and step.edge not in {edge.name for edge in store.runs.edges(run.run_id)}:
         said.append(f"Run {run.run_id} has no edge {words.code(step.edge)}.")
     if step.event is not None and not run.goes_on and not max(run.kept_from - 1, 0) <= step.event <= run.last_seq:
-        kept = f" from {run.kept_from:,}" if run.kept_from > 1 else ""
-        said.append(f"Run {run.run_id} has no event {step.event:,}: it has those{kept} to {run.last_seq:,}.")
+        start = f" from {run.kept_from:,}" if run.kept_from > 1 else ""
+        said.append(f"Run {run.run_id} has no event {step.event:,}: it has those{start} to {run.last_seq:,}.")
     return tuple(said)

@@ -30,7 +30,7 @@ def removed(story: Story, at: int) -> Story:
 
 def replaced(story: Story, at: int, step: Step) -> Story:
     """The story with another step in the place of one."""
-    return _with(story, tuple(step if place == at else each for place, each in enumerate(story.steps)))
+    return _with(story, tuple(step if place == at else old_step for place, old_step in enumerate(story.steps)))
 
 
 def _with(story: Story, steps: tuple[Step, ...]) -> Story:

@@ -52,22 +52,22 @@ def _swap() -> None:
 def _pick_other(run: Run) -> Run | None:
     """Draw the choice of the run to compare with: the URL's, else the previous one of the same name, else any other."""
     store = workspace.store()
-    known = {each.run_id: each for each in store.runs.titles(limit=200) if each.run_id != run.run_id}
-    if not known:
+    others = {title.run_id: title for title in store.runs.titles(limit=200) if title.run_id != run.run_id}
+    if not others:
         st.info("There is only this run. Change something and run the pipeline again.", icon=":material/info:")
         next_steps(run, again=True)
         return None
-    if state.versus not in known:
-        same = [each.run_id for each in known.values() if each.name == run.name]
-        before = [each for each in same if each < run.run_id]
-        state.versus = (before or same or list(known))[0]
+    if state.versus not in others:
+        same = [title.run_id for title in others.values() if title.name == run.name]
+        before = [other_id for other_id in same if other_id < run.run_id]
+        state.versus = (before or same or list(others))[0]
     st.session_state[_OTHER] = state.versus
 
     def label(run_id: int) -> str:
-        each = known[run_id]
-        return f"{run_id} · {each.name} · {look(each, runs().job(run_id)).word} · {when(each)}"
+        title = others[run_id]
+        return f"{run_id} · {title.name} · {look(title, runs().job(run_id)).word} · {when(title)}"
 
-    st.selectbox("Compared with", list(known), key=_OTHER, format_func=label, on_change=_choose)
+    st.selectbox("Compared with", list(others), key=_OTHER, format_func=label, on_change=_choose)
     return store.runs.get(int(st.session_state[_OTHER]))
 
 
@@ -77,11 +77,11 @@ def _common_edges(left: Run, right: Run) -> list[Edge]:
     there = {(edge.node, edge.port): edge for edge in store.runs.edges(right.run_id)}
     pairs = [(edge, there.get((edge.node, edge.port))) for edge in store.runs.edges(left.run_id)]
     common = [(edge, other) for edge, other in pairs if other and len(edge.columns) == len(other.columns)]
-    kept = [edge for edge, other in common if edge.share == other.share != NONE]
-    if left_out := [edge.name for edge, _ in common if edge not in kept]:
+    comparable = [edge for edge, other in common if edge.share == other.share != NONE]
+    if left_out := [edge.name for edge, _ in common if edge not in comparable]:
         names = words.escaped(", ".join(left_out))
         st.caption(f"The runs have not both kept the same records of {names}. {how_to_keep_more()}")
-    return list(reversed(kept))
+    return list(reversed(comparable))
 
 
 class _Differences:
@@ -107,7 +107,7 @@ class _Differences:
         counters = sum(not pair.is_same for pair in self.counters)
         times = sum(pair.left != pair.right for pair in self.times)
         late = self.late.only_left + self.late.only_right + self.late.other_outcome
-        one, other = self.names
+        left_name, other = self.names
         entries = [
             ("Plan", len(self.plans), words.count(len(self.plans), "difference"), self._plan),
             ("Counters", counters, f"{words.count(counters, 'node')} with different counts", self._counters),
@@ -115,7 +115,7 @@ class _Differences:
             (
                 "Late records",
                 late,
-                f"{self.late.only_left:,} only in {one}, {self.late.only_right:,} only in {other}, "
+                f"{self.late.only_left:,} only in {left_name}, {self.late.only_right:,} only in {other}, "
                 f"{self.late.both:,} in both"
                 + (
                     f", {self.late.other_outcome:,} of them dropped in one and used in the other"
@@ -155,7 +155,7 @@ class _Differences:
             return
         grid(time_table(self.times, *self.names, self.zone), key="compare-times", label="Event time compared")
         timelines = workspace.store().timeline
-        left, right = (timelines.timeline(each.run_id) for each in (self.left, self.right))
+        left, right = (timelines.timeline(run.run_id) for run in (self.left, self.right))
         draw_figure(watermark_pair_chart(left, right, self.names, self.zone), "compare-watermarks")
 
     def _late(self) -> None:

@@ -15,13 +15,13 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.subheader("Engines", anchor=False, width="content")
     st.space("stretch")
     add_button()
-if not any(each.is_own for each in listed):
+if not any(entry.is_own for entry in listed):
     st.caption(
         "Add another engine to run where the data or more cores are: a Spark cluster, a Spark Connect server, or a "
         "part of this machine."
     )
 if is_adding():
-    engine_form(None, [each.engine.name for each in listed])
+    engine_form(None, [entry.engine.name for entry in listed])
 engine_list(listed)
 flink_part()
 usage_table()

@@ -102,8 +102,8 @@ def _going_on(run_id: int, drawn: object, in_list: object) -> None:
     epoch = f" · epoch {min(progress.epoch + 1, epochs)} of {epochs}" if epochs > 1 else ""
     phase = "cancelling" if job.cancel.is_set() else progress.phase
     # The records of an epoch are in the store only once it is complete.
-    made = sum(node.records_out or 0 for node in progress.nodes.values())
-    if so_far := read_so_far(progress) or (f"{words.count(made, 'changelog record')} so far" if made else ""):
+    emitted = sum(node.records_out or 0 for node in progress.nodes.values())
+    if so_far := read_so_far(progress) or (f"{words.count(emitted, 'changelog record')} so far" if emitted else ""):
         st.caption(so_far)
     st.progress(min(part, 1.0), text=f"{phase}{epoch} · {job.seconds:.0f} s{_time_left(part, job.seconds)}")
     operator_table(lines, key="operators-live")

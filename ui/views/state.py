@@ -31,7 +31,7 @@ def _freed(run: Run) -> dict[str, str]:
 def _chosen(states: tuple[HeldState, ...]) -> HeldState:
     """The operator of the page: that of the address, or the one that holds most."""
     largest = max(states, key=lambda each: each.most.total)
-    return next((each for each in states if each.node == state.node), largest)
+    return next((held for held in states if held.node == state.node), largest)
 
 
 @guarded
@@ -100,7 +100,7 @@ def _holds(run: Run, chosen: HeldState) -> None:
     draw_figure(held_chart(chosen, measure, over_time=over == _OVER_TIME, zone=zone), f"state-chart-{run.run_id}")
     keys = workspace.store().held_states.largest(run.run_id, chosen.node)
     sentences = list(growth_sentences(chosen, zone))
-    if keys and all(each.entries == 1 for each in keys):
+    if keys and all(key.entries == 1 for key in keys):
         sentences.append("**Each key** has one entry.")
         keys = ()
     told, largest = st.columns([3, 2]) if keys else (st.container(), None)

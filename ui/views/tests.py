@@ -141,7 +141,7 @@ else:
         _going_on(len(tests.left))
     shown = next((version for version in versions if version.test.folder.name == state.test), None)
     shown = shown or next(
-        (version for version in versions if (found := tests.verdict(version)) and not found.is_same), versions[0]
+        (version for version in versions if (outcome := tests.verdict(version)) and not outcome.is_same), versions[0]
     )
     grid(test_table(versions, shown.test.folder.name), key="tests", on_pick=_choose, label="Tests")
     _show(shown)

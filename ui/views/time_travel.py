@@ -47,12 +47,12 @@ def _summary(run: Run, event: int, cascade: tuple[CascadeRecord, ...], around: A
     else:
         values = words.code(in_one_line(came.edge, came.record))
         cause = f"**{words.escaped(came.edge.node)}** sent {came.record.kind.symbol} {values}"
-    made = [entry for entry in cascade if entry is not came]
-    taken = sum(not entry.record.kind.is_accumulate for entry in made)
+    effects = [entry for entry in cascade if entry is not came]
+    taken = sum(not entry.record.kind.is_accumulate for entry in effects)
     many = "more than " if len(cascade) >= _CASCADE else ""
-    then = f"it caused {many}{words.count(len(made), 'record')}" if made else "no operator emitted anything"
-    back = f", {'all' if taken == len(made) > 1 else f'{taken:,}'} of them retractions" if taken else ""
-    if taken == len(made) == 1:
+    then = f"it caused {many}{words.count(len(effects), 'record')}" if effects else "no operator emitted anything"
+    back = f", {'all' if taken == len(effects) > 1 else f'{taken:,}'} of them retractions" if taken else ""
+    if taken == len(effects) == 1:
         back = ", a retraction"
     fired = sorted(node for node, seq in around.fires if seq == event)
     windows = f", and its watermark fired windows of {words.escaped(', '.join(fired))}" if fired else ""

@@ -39,7 +39,7 @@ def _top(run: Run, operator: LateOperator, losses: Losses) -> int:
     """
     lateness = operator.rule.allowed_lateness_ms or 0
     summaries = workspace.store().late.summary(run.run_id, run.last_seq)
-    alone = max((each.delay_ms for each in summaries if each.node == operator.node), default=0)
+    alone = max((summary.delay_ms for summary in summaries if summary.node == operator.node), default=0)
     waits = (losses.lossless_ms * 5 // 4, operator.delay_ms * 2, lateness * 2, operator.rule.window_ms, 1000)
     wanted = max(alone, *waits)
     return -(-wanted // 1000) * 1000
@@ -47,8 +47,8 @@ def _top(run: Run, operator: LateOperator, losses: Losses) -> int:
 
 def _worth_trying(losses: Losses, other_ms: int) -> list[int]:
     """The values at which one more record is kept, given what the other slider adds; a sample if there are many."""
-    needed = sorted({int(each) - other_ms for each in losses.needed})
-    return [each for each in needed[:: 1 + len(needed) // _STOPS] if each > 0]
+    needed = sorted({int(wait_ms) - other_ms for wait_ms in losses.needed})
+    return [wait_ms for wait_ms in needed[:: 1 + len(needed) // _STOPS] if wait_ms > 0]
 
 
 @guarded
@@ -99,16 +99,16 @@ def _sliders(ran: LateOperator, losses: Losses, safe: Losses, tried: Tried, key:
                 key=field_of_lateness,
                 on_change=guarded(take_lateness),
             )
-    known = tried.lateness_ms
+    tried_lateness = tried.lateness_ms
     all_kept = "Nothing dropped" if safe is losses else "None behind the watermark"
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        _keep(ran, losses, key, known)
+        _keep(ran, losses, key, tried_lateness)
         for label, at, name, explanation in (
             ("As it ran", ran.delay_ms, "ran", None),
-            ("Best trade-off", max(0, safe.knee_ms() - known), "knee", _TRADE_OFF),
-            (all_kept, max(0, safe.lossless_ms - known), "lossless", None),
+            ("Best trade-off", max(0, safe.knee_ms() - tried_lateness), "knee", _TRADE_OFF),
+            (all_kept, max(0, safe.lossless_ms - tried_lateness), "lossless", None),
         ):
-            preset_lateness = (lateness or 0) if name == "ran" else known
+            preset_lateness = (lateness or 0) if name == "ran" else tried_lateness
             st.button(
                 f"{label}: {words.duration(at)}",
                 key=f"{key}-{name}",
@@ -117,7 +117,7 @@ def _sliders(ran: LateOperator, losses: Losses, safe: Losses, tried: Tried, key:
                 type="secondary",
                 help=explanation,
             )
-    _told_share(ran, losses, known)
+    _told_share(ran, losses, tried_lateness)
 
 
 def _keep(ran: LateOperator, losses: Losses, key: str, lateness_ms: int) -> None:
@@ -168,11 +168,11 @@ def _percent(share: float) -> str:
 
 def _told_share(ran: LateOperator, losses: Losses, lateness_ms: int) -> None:
     """Draw which share of the records was in time, and what a larger share needs."""
-    kept, asked = losses.kept(ran.wait_ms), _share_asked_for()
-    said = f"As it ran, {_percent(kept)} of the records are in time"
+    share, asked = losses.kept(ran.wait_ms), _share_asked_for()
+    said = f"As it ran, {_percent(share)} of the records are in time"
     if asked is None:
         st.caption(f"{said}.")
-    elif asked / 100 <= kept:
+    elif asked / 100 <= share:
         least = max(0, losses.wait_for(asked / 100) - (ran.rule.allowed_lateness_ms or 0))
         shorter = f" A delay of {words.duration(least)} would do for {asked:g} %." if least < ran.delay_ms else ""
         st.caption(f"**{said}; nothing needs to change** to keep {asked:g} %.{shorter}")
@@ -186,8 +186,8 @@ def _figures(run: Run, operator: LateOperator, losses: Losses, tried: Tried, the
     now, delay_ms = losses.lost(operator.wait_ms), tried.delay_ms
     wait = workspace.store().added_latency.compared(run.run_id, operator, tried.operator)
     with st.container(horizontal=True):
-        kept = losses.total - then
-        st.metric("Records kept", f"{kept:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)
+        in_time = losses.total - then
+        st.metric("Records kept", f"{in_time:,} of {losses.total:,}", f"{now - then:+,}" if now != then else None)
         st.metric("Records dropped", f"{then:,}", f"{then - now:+,}" if now != then else None, delta_color="inverse")
         st.metric(
             "Results wait" if operator.rule.delays_results else "Rows are kept longer by",
@@ -249,7 +249,7 @@ def _records(run: Run, operator: LateOperator, tried: Tried, *, is_safe: bool) -
     zone = workspace.store().runs.zone(run.run_id)
     delay = "kept by a delay of"
     columns = ("event", "with these settings", words.event_time(zone), *windows, delay, "record")
-    rows = [_record(each, lateness_ms, bool(windows), zone) for each in records]
+    rows = [_record(record, lateness_ms, bool(windows), zone) for record in records]
     grid(
         Table(columns, rows, frozenset({"event", delay})),
         key=f"what-if-grid-{run.run_id}",
@@ -288,7 +288,7 @@ def _record(each: WhatIfRecord, lateness_ms: int, has_window: bool, zone: Zone |
 
 
 def _show(run: Run) -> None:
-    operators = {each.node: each for each in workspace.store().what_if.operators(run.run_id)}
+    operators = {operator.node: operator for operator in workspace.store().what_if.operators(run.run_id)}
     if not operators:
         st.info(
             "This page predicts the late records of windows, interval joins, over aggregates, sorting by time, pattern "
@@ -324,7 +324,7 @@ def _chosen_node(run: Run, names: list[str]) -> str:
     """
     key = f"what-if-node-{run.run_id}"
     looked_at = (state.seen, (state.edge or "").partition(".")[0], state.node)
-    st.session_state[key] = next((each for each in looked_at if each in names), names[0])
+    st.session_state[key] = next((name for name in looked_at if name in names), names[0])
 
     def take() -> None:
         state.update(seen=st.session_state[key], delay=None, lateness=None, keep=None)

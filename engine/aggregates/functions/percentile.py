@@ -52,9 +52,9 @@ def percentiles(counts: _Counts, shares: Sequence[float]) -> list[float] | None:
     if total <= 0:
         return None
     keys = sorted(counts)
-    found = dict.fromkeys(shares, 0.0)
+    by_share = dict.fromkeys(shares, 0.0)
     at, passed = 0, counts[keys[0]]
-    for share in sorted(found):
+    for share in sorted(by_share):
         position = share * (total - 1) + 1
         lower, higher = math.floor(position), math.ceil(position)
         while passed < lower:
@@ -63,8 +63,8 @@ def percentiles(counts: _Counts, shares: Sequence[float]) -> list[float] | None:
         value = unordered(keys[at])
         if passed < higher:
             value = (higher - position) * value + (position - lower) * unordered(keys[at + 1])
-        found[share] = value
-    return [found[share] for share in shares]
+        by_share[share] = value
+    return [by_share[share] for share in shares]
 
 
 class Percentile(AggregateFunction):
@@ -99,8 +99,8 @@ class Percentile(AggregateFunction):
         share = (values.percentage,)
 
         def one(acc: Acc) -> float | None:
-            found = percentiles(acc[slot], share)
-            return None if found is None else found[0]
+            percentile_values = percentiles(acc[slot], share)
+            return None if percentile_values is None else percentile_values[0]
 
         return Reader(one)
 
@@ -124,8 +124,8 @@ def _of_distinct_over(call: BatchCall) -> str:
         values = f"flatten(transform({values}, x -> array_repeat(x.v, CAST(x.n AS INT))))"
     values = f"sort_array(CAST({values} AS array<double>))"
     shares = call.percentage if isinstance(call.percentage, tuple) else (call.percentage,)
-    found = ", ".join(_interpolated(values, share) for share in shares)
-    return f"CASE WHEN size({values}) > 0 THEN {f'array({found})' if isinstance(call.percentage, tuple) else found} END"
+    terms = ", ".join(_interpolated(values, share) for share in shares)
+    return f"CASE WHEN size({values}) > 0 THEN {f'array({terms})' if isinstance(call.percentage, tuple) else terms} END"
 
 
 def _interpolated(values: str, share: float) -> str:

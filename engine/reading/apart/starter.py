@@ -47,8 +47,8 @@ def main() -> None:
     """Fork a process for each socket that arrives, until the asker is gone."""
     control = socket.socket(fileno=0)
     woken, waking = socket.socketpair()
-    for each in (woken, waking):
-        each.setblocking(False)
+    for end in (woken, waking):
+        end.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waking.fileno())
     poll = select.poll()
@@ -121,22 +121,22 @@ def _read_for(asker: socket.socket) -> None:
 
 
 def _answer(asker: socket.socket, ask: Any, arguments: Any) -> None:
-    made: list[Talking] = []
+    talkers: list[Talking] = []
     with _errors_sent(asker):
         answer = ask(*arguments)
         if isinstance(answer, Talking):
-            made.append(answer)
+            talkers.append(answer)
             send(asker, ("answer", None))
         else:
-            for each in answer if isinstance(answer, Iterator) else (answer,):
-                send(asker, ("answer", each))
+            for value in answer if isinstance(answer, Iterator) else (answer,):
+                send(asker, ("answer", value))
             send(asker, ("end",))
-    for one in made:
+    for talker in talkers:
         # Until the asker is gone.
         while True:
             method, given = receive(asker)
             with _errors_sent(asker):
-                send(asker, ("answer", getattr(one, method)(*given)))
+                send(asker, ("answer", getattr(talker, method)(*given)))
 
 
 @contextlib.contextmanager

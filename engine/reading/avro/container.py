@@ -134,8 +134,8 @@ def _batches(part: ContainerPart) -> Iterator[_Values]:
                 for _ in range(block.num_records):
                     yield decode(data)
 
-        found = values()
-        while some := list(islice(found, _AT_ONCE)):
+        records = values()
+        while some := list(islice(records, _AT_ONCE)):
             yield _Values(schema, some)
 
 

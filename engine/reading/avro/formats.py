@@ -61,10 +61,10 @@ def columns_written(
                 texts = written_in(batch).get(number_in(value))
                 if not isinstance(texts, list):
                     continue
-                found = schema_of(texts)
+                schema = schema_of(texts)
             except (Unreadable, BadSchema):
                 continue
-            row = _row_in(found) if is_change else found
+            row = _row_in(schema) if is_change else schema
             if row.kind == "record":
                 return [_typed(field.name, field.type, node) for field in row.parts]
     message = f"columns: none of the first messages of {origin} has a schema of the registry. Type their names."
@@ -82,7 +82,7 @@ def _typed(name: str, schema: Avro, node: str) -> TypedColumn:
     type_ = type_of(schema, legacy=True)
     if type_ is None:
         message = (
-            f"columns: {name} is {' or '.join(one.title for one in schema.branches)} in Avro, for which Flink has no "
+            f"columns: {name} is {' or '.join(part.title for part in schema.branches)} in Avro, for which Flink has no "
             "type. Type the names of the other columns."
         )
         raise SourceError(message, node, "columns")

@@ -69,14 +69,14 @@ class _Readers:
     def read(self, value: bytes) -> Any:
         """A value in the reader's schema. Raises Unreadable, Undecodable and BadSchema."""
         number = 0 if self.of.own else number_in(value)
-        found = self.known.get(number)
-        if found is None:
-            found = self.known[number] = self._made(number)
-        if isinstance(found, str):
-            raise Unreadable(found)
+        reader = self.known.get(number)
+        if reader is None:
+            reader = self.known[number] = self._made(number)
+        if isinstance(reader, str):
+            raise Unreadable(reader)
         stream = BytesIO(value)
         stream.seek(0 if self.of.own else HEADER)
-        return found.resolve(found.decode(stream))
+        return reader.resolve(reader.decode(stream))
 
     def _made(self, number: int) -> _Reader | str:
         texts: Sequence[str] | str | None = (self.of.own,) if self.of.own else self.written.get(number)

@@ -77,8 +77,8 @@ def number_in(value: bytes) -> int:
 
 def written_in(messages: pa.RecordBatch) -> Written:
     """The schemas that stand beside messages."""
-    found = messages.schema.metadata or {}
-    return {int(name[len(_KEY) :]): json.loads(text) for name, text in found.items() if name.startswith(_KEY)}
+    entries = messages.schema.metadata or {}
+    return {int(name[len(_KEY) :]): json.loads(text) for name, text in entries.items() if name.startswith(_KEY)}
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class RegistryOptions:
 
     def parts(self, node: str) -> tuple[SplitResult, ...]:
         """The addresses, which are separated by commas. Raises PipelineError."""
-        return tuple(_parts(each.strip(), node) for each in self.url.split(",") if each.strip())
+        return tuple(_parts(address.strip(), node) for address in self.url.split(",") if address.strip())
 
 
 def _parts(address: str, node: str) -> SplitResult:
@@ -167,8 +167,8 @@ class Registry:
         named = {number for column in self.columns for number in _numbers(messages.column(column).to_pylist())}
         for number in sorted(named - self._known.keys()):
             self._known[number] = self._asked(number)
-        known = {number: self._known[number] for number in sorted(named)}
-        told = {_KEY + str(number).encode(): json.dumps(it) for number, it in known.items() if it is not None}
+        schemas = {number: self._known[number] for number in sorted(named)}
+        told = {_KEY + str(number).encode(): json.dumps(it) for number, it in schemas.items() if it is not None}
         return messages.replace_schema_metadata(told) if told else messages
 
     def _asked(self, number: int) -> Sequence[str] | str | None:
@@ -183,19 +183,19 @@ class Registry:
 
     def _refer(self, answer: Mapping[str, Any], texts: dict[tuple[str, int], str]) -> None:
         """Gather the schemas that one refers to, each after those that it refers to itself."""
-        for one in answer.get("references") or ():
-            key = str(one.get("subject", "")), int(one.get("version", 0))
+        for reference in answer.get("references") or ():
+            key = str(reference.get("subject", "")), int(reference.get("version", 0))
             if key in texts:
                 continue
             if len(texts) >= _MOST_REFERENCES:
                 self._fail(f"a schema refers to more than {_MOST_REFERENCES} others")
             texts[key] = ""
-            found = self._get(f"/subjects/{quote(key[0], safe='')}/versions/{key[1]}")
-            if found is None:
+            version = self._get(f"/subjects/{quote(key[0], safe='')}/versions/{key[1]}")
+            if version is None:
                 self._fail(f"it has no version {key[1]} of {key[0]}, to which a schema refers")
-            self._refer(found, texts)
+            self._refer(version, texts)
             del texts[key]
-            texts[key] = str(found.get("schema", ""))
+            texts[key] = str(version.get("schema", ""))
 
     def _get(self, path: str) -> Mapping[str, Any] | None:
         """The JSON of an answer; None if there is no such thing. Raises SourceError."""
@@ -303,7 +303,7 @@ def _numbers(values: Iterable[bytes | None]) -> set[int]:
 
 def _object(body: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(body)
+        value = json.loads(body)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None

@@ -50,11 +50,11 @@ def resolver(writer: Avro, reader: Avro, path: str = "") -> Resolve:
     """Makes of a written value what the reader has of it. Raises Unreadable. path: of the value, for the message."""
     if writer.kind == "union":
         return _of_union(writer, reader, path)
-    found = _branch(writer, reader)
-    if found is None:
+    branch = _branch(writer, reader)
+    if branch is None:
         return _refusing(writer, reader, path)
     if reader.kind == "union":
-        reader = found
+        reader = branch
     if (why := _other_unit(writer, reader)) is not None:
         return _raising(f"{_column(path)}{why}")
     match writer.kind:
@@ -67,8 +67,8 @@ def resolver(writer: Avro, reader: Avro, path: str = "") -> Resolve:
             value_of = resolver(writer.item, reader.item, f"{path}[]")
             return lambda values: {name: value_of(value) for name, value in values.items()}
         case "enum":
-            known = frozenset(reader.symbols)
-            return lambda symbol: symbol if symbol in known else _fail(f"{_column(path)}{symbol!r} is not known")
+            allowed = frozenset(reader.symbols)
+            return lambda symbol: symbol if symbol in allowed else _fail(f"{_column(path)}{symbol!r} is not known")
         case "int" | "long" if reader.kind in ("float", "double"):
             return float
         case "int":
@@ -82,12 +82,12 @@ def resolver(writer: Avro, reader: Avro, path: str = "") -> Resolve:
 
 def _branch(writer: Avro, reader: Avro) -> Avro | None:
     """The branch of the reader that has the writer's values: of its own type, else one to which they are promoted."""
-    same = [one for one in reader.branches if one.kind == writer.kind]
+    same = [branch for branch in reader.branches if branch.kind == writer.kind]
     if writer.kind in ("enum", "fixed"):
-        same = [one for one in same if one.name == writer.name and one.size == writer.size]
+        same = [branch for branch in same if branch.name == writer.name and branch.size == writer.size]
     if writer.kind == "record" and len(same) > 1:
-        same = [one for one in same if one.name == writer.name] or same
-    wider = [one for one in reader.branches if one.kind in _PROMOTED.get(writer.kind, ())]
+        same = [branch for branch in same if branch.name == writer.name] or same
+    wider = [branch for branch in reader.branches if branch.kind in _PROMOTED.get(writer.kind, ())]
     return next(iter(same or wider), None)
 
 
@@ -110,9 +110,9 @@ def _other_unit(writer: Avro, reader: Avro) -> str | None:
 
 def _of_union(writer: Avro, reader: Avro, path: str) -> Resolve:
     """By the branch that a value is of: named types are told by name, the others by class."""
-    by_name = {one.name: resolver(one, reader, path) for one in writer.branches if one.kind in _NAMED}
-    by_class = {_CLASSES[one.kind]: resolver(one, reader, path) for one in writer.branches if one.kind in _CLASSES}
-    has_null = any(one.kind == "null" for one in writer.branches)
+    by_name = {part.name: resolver(part, reader, path) for part in writer.branches if part.kind in _NAMED}
+    by_class = {_CLASSES[part.kind]: resolver(part, reader, path) for part in writer.branches if part.kind in _CLASSES}
+    has_null = any(part.kind == "null" for part in writer.branches)
     of_null = resolver(Avro("null"), reader, path) if has_null else _raising(_BROKEN)
 
     def resolve(value: Any) -> Any:
@@ -149,9 +149,9 @@ def default_of(schema: Avro, given: Any) -> Any:
         case "record":
             return {field.name: default_of(field.type, given.get(field.name, field.default)) for field in first.parts}
         case "array":
-            return [default_of(first.item, each) for each in given]
+            return [default_of(first.item, element) for element in given]
         case "map":
-            return {name: default_of(first.item, each) for name, each in given.items()}
+            return {name: default_of(first.item, value) for name, value in given.items()}
         case "bytes" | "fixed":
             return given.encode("latin-1")
         case "float" | "double":
@@ -164,7 +164,7 @@ def _int(value: int) -> int:
 
 
 def _refusing(writer: Avro, reader: Avro, path: str) -> Resolve:
-    wanted = [one for one in reader.branches if one.kind != "null"]
+    wanted = [branch for branch in reader.branches if branch.kind != "null"]
     if writer.kind == "null":
         return _raising(f"{_column(path)}it is null, and the column is NOT NULL")
     return _raising(f"{_column(path)}it was written as {writer.title}, not as {' or '.join(o.title for o in wanted)}")

@@ -107,17 +107,17 @@ Decode = Callable[[BytesIO], Any]
 def schema_of(texts: Sequence[str]) -> Avro:
     """The schema of the last text; the others are those that it refers to. Raises BadSchema."""
     named: dict[str, Avro] = {}
-    found = NULL
+    schema = NULL
     for text in texts:
         try:
-            found = _Reading(named).of(_json(text), "", 0)
+            schema = _Reading(named).of(_json(text), "", 0)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             if isinstance(error, BadSchema):
                 raise
             message = f"is not one of Avro: {error}"
             raise BadSchema(message) from error
-    _width(found, {})
-    return found
+    _width(schema, {})
+    return schema
 
 
 def _json(text: str) -> Any:
@@ -142,7 +142,7 @@ class _Reading:
             message = f"is nested more than {_LEVELS} levels deep"
             raise BadSchema(message)
         if isinstance(given, list):
-            return Avro("union", parts=tuple(AvroField("", self.of(each, space, depth + 1)) for each in given))
+            return Avro("union", parts=tuple(AvroField("", self.of(branch, space, depth + 1)) for branch in given))
         if isinstance(given, str):
             return Avro(given) if given in PRIMITIVES else self._known(given, space)
         kind = given["type"]
@@ -158,14 +158,14 @@ class _Reading:
 
     def _known(self, name: str, space: str) -> Avro:
         full = name if "." in name else f"{space}.{name}".lstrip(".")
-        found = self.named.get(full, self.named.get(name))
-        if found is None:
+        schema = self.named.get(full, self.named.get(name))
+        if schema is None:
             message = f"refers to {name}, which it does not define"
             raise BadSchema(message)
-        if found.kind == "open":
+        if schema.kind == "open":
             message = f"contains itself ({name}), and could be nested without end"
             raise BadSchema(message)
-        return found
+        return schema
 
     def _defined(self, given: Mapping[str, Any], kind: str, space: str, depth: int) -> Avro:
         name = str(given["name"])
@@ -174,18 +174,18 @@ class _Reading:
         full = f"{own_space}.{plain}".lstrip(".")
         self.named[full] = Avro("open")
         if kind == "enum":
-            made = Avro("enum", plain, symbols=tuple(map(str, given["symbols"])))
+            schema = Avro("enum", plain, symbols=tuple(map(str, given["symbols"])))
         elif kind == "fixed":
-            made = _with_logical(Avro("fixed", plain, size=int(given["size"])), given)
+            schema = _with_logical(Avro("fixed", plain, size=int(given["size"])), given)
         else:
             if len(given["fields"]) > _MOST_FIELDS:
                 message = f"has more than {_MOST_FIELDS:,} fields"
                 raise BadSchema(message)
-            made = Avro(
+            schema = Avro(
                 "record", plain, parts=tuple(self._field(field, own_space, depth + 1) for field in given["fields"])
             )
-        self.named[full] = made
-        return made
+        self.named[full] = schema
+        return schema
 
     def _field(self, given: Mapping[str, Any], space: str, depth: int) -> AvroField:
         default = given.get("default", _NO_DEFAULT)
@@ -220,13 +220,13 @@ def _width(of: Avro, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
         case "fixed":
             width = of.size
         case "record":
-            width, values = sum(one for one, _ in parts), 1 + sum(many for _, many in parts)
+            width, values = sum(fewest for fewest, _ in parts), 1 + sum(many for _, many in parts)
         case "union":
             width, values = 1, 1 + max((many for _, many in parts), default=0)
         case "array" | "map":
             width = 1
-            one, many = parts[0]
-            if many > _MOST_VALUES * (one + (of.kind == "map")):
+            fewest, many = parts[0]
+            if many > _MOST_VALUES * (fewest + (of.kind == "map")):
                 message = f"makes very many values of few bytes, in {'an array' if of.kind == 'array' else 'a map'}"
                 raise BadSchema(message)
         case _:

@@ -84,7 +84,7 @@ def avro_of(type_: Type, name: str, *, legacy: bool) -> Avro:
         case types.Map() if type_.key == STRING:
             return Avro("map", parts=(AvroField("", avro_of(type_.value, name, legacy=legacy).nullable()),))
         case types.Row():
-            fields = ((field, avro_of(each, f"{name}_{field}", legacy=legacy)) for field, each in type_.fields)
+            fields = ((field, avro_of(inner, f"{name}_{field}", legacy=legacy)) for field, inner in type_.fields)
             return Avro("record", name, parts=tuple(_field(field, of) for field, of in fields))
     message = f"is {with_article(type_)}, which Avro does not have. Its types are in Flink's page on the Avro format."
     if isinstance(type_, types.Map):
@@ -132,15 +132,15 @@ def type_of(schema: Avro, *, legacy: bool) -> Type | None:
             return None if item is None else types.Map(STRING, item)
         case ("record", _):
             fields = [(field.name, type_of(field.type, legacy=legacy)) for field in plain.parts]
-            known = tuple((name, each) for name, each in fields if each is not None)
-            return types.Row(known) if known and len(known) == len(fields) else None
+            typed_fields = tuple((name, type_) for name, type_ in fields if type_ is not None)
+            return types.Row(typed_fields) if typed_fields and len(typed_fields) == len(fields) else None
     return _BACK.get(plain.kind)
 
 
 def value_of(type_: Type) -> Value:
     """Makes of a value, as a reader of the type's schema has it, one that Arrow takes for the type."""
-    made = _value_of(type_)
-    return lambda value: None if value is None else made(value)
+    convert = _value_of(type_)
+    return lambda value: None if value is None else convert(value)
 
 
 def _value_of(type_: Type) -> Value:
@@ -159,13 +159,13 @@ def _value_of(type_: Type) -> Value:
             return partial(_decimal, type_=type_)
         case types.Array():
             item = value_of(type_.element)
-            return lambda values: [item(each) for each in values]
+            return lambda values: [item(element) for element in values]
         case types.Map():
             item = value_of(type_.value)
-            return lambda values: [(name, item(each)) for name, each in values.items()]
+            return lambda values: [(name, item(value)) for name, value in values.items()]
         case types.Row():
-            fields = [(name, value_of(each)) for name, each in type_.fields]
-            return lambda values: {name: made(values[name]) for name, made in fields}
+            fields = [(name, value_of(inner)) for name, inner in type_.fields]
+            return lambda values: {name: convert(values[name]) for name, convert in fields}
     return lambda value: value
 
 

@@ -79,9 +79,9 @@ def _nested(value: Any, type_: Type) -> Any:
             pairs = value.items() if isinstance(value, dict) else value
             return [(coerce(name, type_.key), coerce(item, type_.value)) for name, item in pairs]
         case types.Row() if isinstance(value, dict):
-            return {name: coerce(value.get(name), each) for name, each in type_.fields}
+            return {name: coerce(value.get(name), inner) for name, inner in type_.fields}
         case types.Row() if len(value) == len(type_.fields):
-            return {name: coerce(item, each) for (name, each), item in zip(type_.fields, value, strict=True)}
+            return {name: coerce(item, inner) for (name, inner), item in zip(type_.fields, value, strict=True)}
     raise Unfit(_sentence(type_))
 
 

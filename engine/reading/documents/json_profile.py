@@ -25,27 +25,27 @@ def json_profile(
     infer: Infer,
 ) -> tuple[tuple[ColumnProfile, ...], tuple[TimeProposal, ...]]:
     """The columns of JSON Lines, and proposals for the event time. Raises SourceError."""
-    found = sampled_columns(files, sample_rows, node, rows_of, infer)
+    columns = sampled_columns(files, sample_rows, node, rows_of, infer)
     rows = [row for value in objects_of(files, ROWS, node) for row in rows_of(value) if isinstance(row, dict)]
-    texts = [[_text(row.get(column.name)) for row in rows] for column in found]
-    taken = [column.name for column in found]
+    texts = [[_text(row.get(column.name)) for row in rows] for column in columns]
+    taken = [column.name for column in columns]
     inside, computed = [], {}
-    for column in found:
+    for column in columns:
         for place, type_ in _fields(column.type, (column.name,)):
             path = ".".join(place)
             inside.append(Column(path, type_))
             texts.append([_text(_at(row, place)) for row in rows])
             name = free_id(place[-1] if place[-1] not in taken else "_".join(place), taken)
             computed[path] = ComputedColumn(name=name, expression=".".join(map(quote, place)))
-    return profile_columns((*found, *inside), texts, {}, computed)
+    return profile_columns((*columns, *inside), texts, {}, computed)
 
 
 def _fields(type_: Type, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
     """The fields inside of a ROW, at any depth, that have no parts."""
-    for name, each in type_.fields if isinstance(type_, Row) else ():
-        if not each.is_nested:
-            yield (*place, name), each
-        yield from _fields(each, (*place, name))
+    for name, field_type in type_.fields if isinstance(type_, Row) else ():
+        if not field_type.is_nested:
+            yield (*place, name), field_type
+        yield from _fields(field_type, (*place, name))
 
 
 def _at(row: dict[str, Any], place: Sequence[str]) -> Any:

@@ -49,13 +49,13 @@ def sampled_columns(
     infer: Infer,
 ) -> tuple[Column, ...]:
     """The names in the sample and their inferred types. For the cache, a changed file is a different file."""
-    found = columns_in(objects_of(files, sample_rows, node), rows_of, infer)
-    if found:
+    columns = columns_in(objects_of(files, sample_rows, node), rows_of, infer)
+    if columns:
         try:
-            check_names([column.name for column in found], node, f"keys in {files[0].name}")
+            check_names([column.name for column in columns], node, f"keys in {files[0].name}")
         except PipelineError as error:
             raise SourceError(error.sentence, node, "path") from error
-    return found
+    return columns
 
 
 def objects_of(files: tuple[InputFile, ...], lines: int, node: str) -> list[dict[str, Any]]:

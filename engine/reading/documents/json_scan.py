@@ -139,7 +139,7 @@ def _at_once(block: Block, rows: RowTypes, name: str, numbers: Places) -> ReadPa
         return None
     if (b"NaN" in text or b"Inf" in text) and _NO_NUMBER.search(text):
         return None
-    types = [(each.name, each.type.arrow if each.type in _DIRECT else pa.string()) for each in rows.columns]
+    types = [(column.name, column.type.arrow if column.type in _DIRECT else pa.string()) for column in rows.columns]
     try:
         text.decode()
         table = arrow_json.read_json(
@@ -198,13 +198,13 @@ def objects_of(block: Block, numbers: Places, *, skip_null: bool = False) -> tup
             text = raw.decode().strip(" ")
             if not text or (skip_null and text == "null"):
                 continue
-            one = _object_in(text)
+            object_ = _object_in(text)
         except UnicodeDecodeError:
-            one = NOT_UTF8
-        if isinstance(one, str) or _is_deep(raw, one):
-            rejected.append(numbers.rejected(number, raw, one if isinstance(one, str) else _TOO_DEEP))
+            object_ = NOT_UTF8
+        if isinstance(object_, str) or _is_deep(raw, object_):
+            rejected.append(numbers.rejected(number, raw, object_ if isinstance(object_, str) else _TOO_DEEP))
         else:
-            lines.append(Line(number, raw, one))
+            lines.append(Line(number, raw, object_))
     return lines, rejected
 
 
@@ -214,7 +214,7 @@ def _is_deep(raw: bytes, value: Any) -> bool:
         return False
     level = [value]
     for _ in range(_LEVELS):
-        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each)]
+        level = [item for parent in level for item in (parent.values() if isinstance(parent, dict) else parent)]
         level = [item for item in level if isinstance(item, dict | list)]
         if not level:
             return False

@@ -103,23 +103,23 @@ def _fitting(value: Any, type_: Type, scalar: Callable[[str, Type], Any], place:
             for name, item in value.items()
         ]
     if isinstance(type_, Row) and isinstance(value, dict):
-        return {name: _fitting(value.get(name), each, scalar, f"{place}.{name}") for name, each in type_.fields}
+        return {name: _fitting(value.get(name), inner, scalar, f"{place}.{name}") for name, inner in type_.fields}
     if type_ == STRING:
         return text_of(value)
     try:
-        found = _scalar(value, type_, scalar)
+        fitted = _scalar(value, type_, scalar)
     except (ValueError, ArithmeticError) as error:
         raise UnfitInside(place, value, type_) from error
-    if found is None:
+    if fitted is None:
         raise UnfitInside(place, value, type_)
-    return found
+    return fitted
 
 
 def _scalar(value: Any, type_: Type, scalar: Callable[[str, Type], Any]) -> Any:
     """A value of a type without parts; None or a ValueError if it does not fit."""
     if type_ == BOOLEAN:
-        known = {"true": True, "false": False}
-        return value if isinstance(value, bool) else known.get(str(value).strip().lower())
+        booleans = {"true": True, "false": False}
+        return value if isinstance(value, bool) else booleans.get(str(value).strip().lower())
     if not isinstance(value, str):
         return None
     if type_ in INTEGERS:

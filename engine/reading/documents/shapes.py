@@ -48,18 +48,18 @@ def _type_of(values: Sequence[Any], level: int) -> Type:
 
 def _object_type(objects: Sequence[dict[str, Any]], level: int) -> Type:
     held: dict[str, list[Any]] = {}
-    for each in objects:
-        for name, value in each.items():
+    for object_ in objects:
+        for name, value in object_.items():
             held.setdefault(name, []).append(value)
     of_name = {name: [value for value in values if value is not None] for name, values in held.items()}
     if _are_names(Counter({name: len(values) for name, values in held.items()}), sum(map(bool, objects))):
         return Row(tuple((name, _type_of(values, level)) for name, values in of_name.items()))
-    values = [value for each in of_name.values() for value in each]
+    values = [value for group in of_name.values() for value in group]
     type_ = _type_of(values, level)
     # What only some of the keys have would be fields of a ROW; of one type are values that make no text of others.
     is_one = type_ != STRING or all(isinstance(value, str) for value in values)
     if not is_one and _can_be_names(of_name) and len(of_name) <= _MOST_NAMES:
-        return Row(tuple((name, _type_of(each, level)) for name, each in of_name.items()))
+        return Row(tuple((name, _type_of(values, level)) for name, values in of_name.items()))
     return Map(STRING, type_)
 
 

@@ -64,12 +64,12 @@ def _text(tree: Tree, choose: Chooser, left: list[int]) -> str:
 
 
 def _joined(trees: Iterable[Tree], choose: Chooser, left: list[int]) -> str:
-    made = ""
-    for each in trees:
-        if len(made) >= _LONGEST or left[0] <= 0:
+    text = ""
+    for tree in trees:
+        if len(text) >= _LONGEST or left[0] <= 0:
             break
-        made += _text(each, choose, left)
-    return made
+        text += _text(tree, choose, left)
+    return text
 
 
 def _all(parsed: Any) -> Tree:
@@ -101,21 +101,21 @@ def _part(code: Any, argument: Any) -> Tree:
 
 def _characters(parts: Any) -> str:
     """The characters of a class such as `[a-z0-9_]` or `[^ab]`."""
-    found: list[str] = []
+    characters: list[str] = []
     is_negated = False
     for code, argument in parts:
         if code is codes.NEGATE:
             is_negated = True
         elif code is codes.LITERAL:
-            found.append(chr(argument))
+            characters.append(chr(argument))
         elif code is codes.RANGE:
-            found += [chr(at) for at in range(argument[0], min(argument[1], argument[0] + 1000) + 1)]
+            characters += [chr(at) for at in range(argument[0], min(argument[1], argument[0] + 1000) + 1)]
         elif code is codes.CATEGORY and argument in _CATEGORIES:
-            found += _CATEGORIES[argument]
+            characters += _CATEGORIES[argument]
         else:
             message = f"a class of characters with {str(argument).lower()} cannot be turned into texts"
             raise ValueError(message)
-    chosen = [char for char in _ANY if char not in found] if is_negated else found
+    chosen = [char for char in _ANY if char not in characters] if is_negated else characters
     if not chosen:
         message = "a class of characters is empty"
         raise ValueError(message)

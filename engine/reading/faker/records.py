@@ -71,8 +71,8 @@ def read(part: FakedPart) -> Iterator[ReadPart]:
         Rejected(part.node, lines[at], json.dumps([texts[at] for texts in columns]), reason)
         for at, reason in sorted(reasons.items())
     ]
-    records, kept = records_of(types.batch(typed), lines, set(reasons))
-    yield ReadPart(records, part.node, kept, rejected)
+    records, record_lines = records_of(types.batch(typed), lines, set(reasons))
+    yield ReadPart(records, part.node, record_lines, rejected)
 
 
 def _texts(column: FakedColumn, source: Recipe, numbers: Sequence[int], choose: Chooser) -> list[str | None]:
@@ -101,12 +101,12 @@ def _one(column: FakedColumn, choose: Chooser, now_ms: float) -> str:
         case "multiset":
             counts = Counter(text(first.parts, choose, now_ms) for _ in range(column.length))
             return f"{{{', '.join(f'{json.dumps(value)}: {count}' for value, count in counts.items())}}}"
-    fields = (f"{json.dumps(each.name)}: {_json(each, choose, now_ms)}" for each in column.elements)
+    fields = (f"{json.dumps(element.name)}: {_json(element, choose, now_ms)}" for element in column.elements)
     return f"{{{', '.join(fields)}}}"
 
 
 def _json(element: Element, choose: Chooser, now_ms: float) -> str:
-    made = text(element.parts, choose, now_ms)
+    value = text(element.parts, choose, now_ms)
     if element.type.is_number:
-        return made if _NUMBER.fullmatch(made) else json.dumps(made)
-    return made if element.type == BOOLEAN and made in ("true", "false") else json.dumps(made)
+        return value if _NUMBER.fullmatch(value) else json.dumps(value)
+    return value if element.type == BOOLEAN and value in ("true", "false") else json.dumps(value)

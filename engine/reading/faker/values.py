@@ -145,7 +145,7 @@ def text(parts: tuple[Made, ...], choose: Chooser, now_ms: float) -> str:
 
 
 def _is_unknown(call: Call) -> bool:
-    is_known = any(call.name in known for known in (_FUNCTIONS, _OF_LIBRARY, _HEX, (_PATTERN,)))
+    is_known = any(call.name in names for names in (_FUNCTIONS, _OF_LIBRARY, _HEX, (_PATTERN,)))
     return not is_known and words_of(call.name) is None
 
 
@@ -271,7 +271,7 @@ def _between_dates(call: Call, choose: Chooser, now_ms: float) -> str:
     except ValueError as error:
         message = f"#{{{call.written}}} takes two times such as '2024-01-01 00:00:00': {error}"
         raise ValueError(message) from error
-    begin_ms, end_ms = ((each - _EPOCH) / timedelta(milliseconds=1) for each in (low, high))
+    begin_ms, end_ms = ((bound - _EPOCH) / timedelta(milliseconds=1) for bound in (low, high))
     return _moment(begin_ms + choose.share() * (end_ms - begin_ms))
 
 

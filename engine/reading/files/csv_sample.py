@@ -46,12 +46,12 @@ def sample_csv(files: tuple[InputFile, ...], dialect: Dialect, node: str) -> tup
     rows: list[list[str]] = []
     for together in in_groups(files, AT_ONCE):
         most = dialect.sample_rows - len(rows)
-        for file, (found, of_file) in zip(together, _beginnings(together, dialect, node, most), strict=True):
+        for file, (raw_header, of_file) in zip(together, _beginnings(together, dialect, node, most), strict=True):
             if dialect.header:
-                if not found:
+                if not raw_header:
                     continue
-                _check_header(found, file, node)
-                header = list(usable_names(found))
+                _check_header(raw_header, file, node)
+                header = list(usable_names(raw_header))
                 if first is None:
                     names = names or tuple(header)
                     first = file
@@ -83,8 +83,8 @@ def _beginnings(
     def beginning(file: InputFile) -> tuple[list[str], list[list[str]]]:
         with opened(file, node) as stream:
             records = _records(stream, dialect)
-            found = next(records, []) if dialect.header else []
-            return found, list(islice(records, most)) if found or not dialect.header else []
+            raw_header = next(records, []) if dialect.header else []
+            return raw_header, list(islice(records, most)) if raw_header or not dialect.header else []
 
     return of_each(beginning, files)
 

@@ -112,7 +112,7 @@ class GrowingFiles:
         """The lines added since the last poll. Raises SourceError on the first poll and on the last one."""
         if not ending and self._looked_ms is not None and now_ms - self._looked_ms < self.interval_ms:
             return Taken(None, position)
-        known = {name: Known(*values) for name, values in (position or {"files": {}})["files"].items()}
+        known_files = {name: Known(*values) for name, values in (position or {"files": {}})["files"].items()}
         try:
             files = self.source.files(self.node, self.folder)
         except SourceError as error:
@@ -123,13 +123,13 @@ class GrowingFiles:
             # The file may come back.
             self._looked_ms = now_ms
             return Taken(None, position, notes=(error.sentence,))
-        if ending and known and not files and not self.source.files_go:
+        if ending and known_files and not files and not self.source.files_go:
             # A folder that is away for a moment looks the same as files that were deleted.
             trouble = "none of its files is there."
             raise self._no_end(trouble, _IF_DELETED)
         taking = _Taking(limit, self.quote, ending)
         try:
-            after = self._taken(files, known, taking)
+            after = self._taken(files, known_files, taking)
         except (OSError, SourceError) as error:
             if isinstance(error, OSError):
                 trouble = f"{error.filename} cannot be read: {error.strerror}."

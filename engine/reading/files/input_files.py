@@ -162,7 +162,7 @@ def find_files(
 def _stored_files(path: str, node: str, endings: Collection[str], storage: Storage | None) -> tuple[InputFile, ...]:
     """The files of a URI, or of a path that only an engine can see."""
     try:
-        found = list_files(path, endings) if storage is None else storage.find(path, endings)
+        files = list_files(path, endings) if storage is None else storage.find(path, endings)
     except BucketError as error:
         raise SourceError(str(error), node, "path") from error
     except OSError as error:
@@ -171,12 +171,12 @@ def _stored_files(path: str, node: str, endings: Collection[str], storage: Stora
             raise OutOfReach(message, node, "path") from error
         message = f"{path} cannot be read: {error}. Check the address, and who may read it."
         raise SourceError(message, node, "path") from error
-    if not found:
+    if not files:
         places = "there" if is_uri(path) else "on this machine"
         places += "" if storage is None else f", seen from {storage.title}" if is_uri(path) else f" or {storage.title}"
         message = f"there is no file {path} {places}; check the name."
         raise SourceError(message, node, "path")
-    return tuple(InputFile(file.path, file.path, file.size, file.modified_ns, storage, file.path) for file in found)
+    return tuple(InputFile(file.path, file.path, file.size, file.modified_ns, storage, file.path) for file in files)
 
 
 @contextmanager

@@ -50,10 +50,10 @@ def may_be_read(path: Path | str, environ: Mapping[str, str] = os.environ, *, is
     places = _places(environ)
     if isinstance(path, str):
         return _is_plain(path) and any(_is_below(path, place) for place in places)
-    kept = [place.removeprefix(RECORDINGS) for place in places if is_recording or not place.startswith(RECORDINGS)]
+    roots = [place.removeprefix(RECORDINGS) for place in places if is_recording or not place.startswith(RECORDINGS)]
     try:
         real = path.resolve()
-        folders = [*_COPIES.get(), *(Path(place).resolve() for place in kept if "://" not in place)]
+        folders = [*_COPIES.get(), *(Path(place).resolve() for place in roots if "://" not in place)]
         return any(map(real.is_relative_to, folders))
     except (OSError, RuntimeError, ValueError):
         # A loop of links, the home of an unknown user, or a character that file names cannot have.

@@ -101,8 +101,10 @@ class ParquetReader:
         with limited_memory():
             values = [held(batch.column(column.name), column.type) for column in self.rows.columns]
             columns, reasons = self.rows.checked(values, self._beyond_the_calendar([value for value, _ in values]))
-            records, kept = records_of(self.rows.batch(columns), lines, set(reasons))
-            kept_rows = batch.take(pa.array([line - lines.start for line in kept], pa.int64())) if reasons else batch
+            records, record_lines = records_of(self.rows.batch(columns), lines, set(reasons))
+            kept_rows = (
+                batch.take(pa.array([line - lines.start for line in record_lines], pa.int64())) if reasons else batch
+            )
             counts = {column.name: cut_in(kept_rows.column(column.name)) for column in self.rows.columns}
         rejected = [
             Rejected(
@@ -111,7 +113,7 @@ class ParquetReader:
             for at, reason in sorted(reasons.items())
         ]
         cut = {name: count for name, count in counts.items() if count}
-        return ReadPart(records, part.name, kept, rejected, partial(int, part.rows_before), cut=cut)
+        return ReadPart(records, part.name, record_lines, rejected, partial(int, part.rows_before), cut=cut)
 
     def _beyond_the_calendar(self, columns: Sequence[pa.Array]) -> dict[int, str]:
         """The rejection reasons, by row index, of times that Python and SQL cannot write."""

@@ -160,10 +160,10 @@ def counts_of(values: pa.Array) -> pa.Array:
 
 def _python(values: pa.Array) -> list[Any]:
     try:
-        known: list[Any] = values.to_pylist()
+        python_values: list[Any] = values.to_pylist()
     except (OverflowError, ValueError):
-        known = counts_of(values).to_pylist()
-    return known
+        python_values = counts_of(values).to_pylist()
+    return python_values
 
 
 def _texts(values: pa.Array) -> pa.Array:

@@ -63,7 +63,7 @@ class _Walk:
                 yield from self.below(path, after, (*within, real))
 
     def _names(self, folder: Path, at: frozenset[int]) -> Sequence[str]:
-        parts = [self.pattern[each] for each in at if each < len(self.pattern)]
+        parts = [self.pattern[place] for place in at if place < len(self.pattern)]
         if not any(map(glob.has_magic, parts)):
             # Folders that may not be listed can still be entered.
             return [part for part in sorted(set(parts)) if os.path.lexists(folder / part)]
@@ -81,14 +81,14 @@ def _from(pattern: Sequence[str], at: int) -> frozenset[int]:
 
 
 def _after(pattern: Sequence[str], at: frozenset[int], name: str) -> frozenset[int]:
-    found: set[int] = set()
+    places: set[int] = set()
     for place in at:
         if place == len(pattern):
             continue
         part = pattern[place]
         is_hidden = name.startswith(".") and not part.startswith(".")
         if part == "**":
-            found |= frozenset() if is_hidden else _from(pattern, place)
+            places |= frozenset() if is_hidden else _from(pattern, place)
         elif name == part or (not is_hidden and fnmatch.fnmatchcase(name, part)):
-            found |= _from(pattern, place + 1)
-    return frozenset(found)
+            places |= _from(pattern, place + 1)
+    return frozenset(places)

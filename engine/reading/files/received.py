@@ -90,9 +90,9 @@ def _first_files(decisions: Iterable[str]) -> dict[str, str]:
         for what in Decision.from_json(decision).took.values() if decision else ():
             for part in what if isinstance(what, list) else ():
                 match part:
-                    case [str(), str(name), *_] if (found := _FILE.fullmatch(name)) is not None:
+                    case [str(), str(name), *_] if (file_match := _FILE.fullmatch(name)) is not None:
                         file = name.removeprefix(f"{FOLDER}/")
-                        first[found[1]] = min(file, first.get(found[1], file))
+                        first[file_match[1]] = min(file, first.get(file_match[1], file))
     return first
 
 
@@ -201,9 +201,9 @@ def _end_of_lines(file: BinaryIO) -> int:
     while at:
         start = max(0, at - _BLOCK)
         file.seek(start)
-        found = file.read(at - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        newline = file.read(at - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
         at = start
     return 0
 

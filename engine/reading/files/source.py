@@ -156,12 +156,12 @@ class FileSource(Source):
 
     def overridden(self, columns: Sequence[Column], node: str) -> tuple[Column, ...]:
         """The columns with the declared types. Raises SourceError for a column that the file lacks."""
-        known = [column.name for column in columns]
-        if missing := [name for name in self.types if name not in known]:
-            message = f"types: {unknown_name('column', missing[0], known)}. Correct the name, or choose another file."
+        names = [column.name for column in columns]
+        if missing := [name for name in self.types if name not in names]:
+            message = f"types: {unknown_name('column', missing[0], names)}. Correct the name, or choose another file."
             raise SourceError(message, node, "types")
         declared = {name: column_of(name, text, node, "types") for name, text in self.types.items()}
-        return tuple(replace(declared.get(each.name, each), nullable=each.nullable, time=each.time) for each in columns)
+        return tuple(replace(declared.get(read.name, read), nullable=read.nullable, time=read.time) for read in columns)
 
 
 FileFact = Literal["file.path", "file.name"]
@@ -208,12 +208,12 @@ class ManyFiles(FileSource):
     @property
     def metadata_keys(self) -> Mapping[str, str]:
         """Those of the filesystem connector."""
-        return {each.name: each.of for each in self.metadata}
+        return {column.name: column.of for column in self.metadata}
 
     def file_columns(self, folder: Path) -> Mapping[str, Callable[[str], str]]:
         """The metadata."""
         base = str(folder.absolute())
-        return {each.name: FileFacts(each.of, base, self._copies) for each in self.metadata}
+        return {column.name: FileFacts(column.of, base, self._copies) for column in self.metadata}
 
     def copied(self, copy: str, name: str) -> None:
         """Records of the copy are from the file."""

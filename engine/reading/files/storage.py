@@ -207,12 +207,12 @@ def list_files(path: str, endings: Collection[str]) -> list[StoredFile]:
     root = "/".join(parts[:fixed])
     system, base = file_system(root)
     with told(root):
-        [found] = system.get_file_info([base])
+        [root_info] = system.get_file_info([base])
         listed = FileSelector(base, recursive=fixed is not None and (len(parts) > fixed + 1 or "**" in parts[fixed:]))
-        inside = system.get_file_info(listed) if found.type == FileType.Directory else []
-    if found.type == FileType.File and fixed is None:
-        infos = [found]
-    elif found.type == FileType.Directory:
+        inside = system.get_file_info(listed) if root_info.type == FileType.Directory else []
+    if root_info.type == FileType.File and fixed is None:
+        infos = [root_info]
+    elif root_info.type == FileType.Directory:
         pattern = [] if fixed is None else parts[fixed:]
         infos = [
             info

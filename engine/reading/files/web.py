@@ -207,15 +207,15 @@ class _Fetch:
         """The IP addresses of a host to which connections are allowed."""
         host = str(parts.hostname)
         try:
-            found = addresses_of(host, port)
+            addresses = addresses_of(host, port)
         except (OSError, UnicodeError) as error:
             self._fail(f"the name {host} is not known; check the address", error)
-        for address in found:
+        for address in addresses:
             if not is_public(address) and not self._may_be_private(parts):
                 message = f"{host} leads to {address}, which is not a public address"
                 advice = f"whoever runs the studio can allow it in {ENVIRONMENT}" if is_served() else "name it itself"
                 self._fail(f"{message}; {advice}")
-        return found
+        return addresses
 
     def _may_be_private(self, parts: SplitResult) -> bool:
         """Whether it is named for what it is: by whoever runs a shared studio, else by the user, not by a redirect."""

@@ -31,14 +31,14 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 def is_public(address: str) -> bool:
     """Whether an IP address is public, and every IPv4 address to which it may lead through a tunnel or a translator."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address):
-        if any(found in network for network in _NOT_PUBLIC):
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        if any(ip in network for network in _NOT_PUBLIC):
             return False
-        if found.ipv4_mapped is None and not (found.is_global and not found.is_multicast):
+        if ip.ipv4_mapped is None and not (ip.is_global and not ip.is_multicast):
             return False
-        return all(map(_is_public_ipv4, _carried(found)))
-    return _is_public_ipv4(found)
+        return all(map(_is_public_ipv4, _carried(ip)))
+    return _is_public_ipv4(ip)
 
 
 def _is_public_ipv4(found: ipaddress.IPv4Address) -> bool:

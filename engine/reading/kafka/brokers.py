@@ -16,8 +16,8 @@ _PORT: Final = 9092
 
 def check_brokers(servers: str, node: str) -> None:
     """Raise SourceError for a broker without a host name, and for one that a shared studio may not contact."""
-    for each in servers.split(","):
-        address = each.strip().rpartition("://")[2]
+    for server in servers.split(","):
+        address = server.strip().rpartition("://")[2]
         host = address.rpartition(":")[0] or address
         if not is_host(host.strip("[]")):
             message = f"servers: {shortened(host, 80)!r} is not a host name. Correct it."

@@ -85,9 +85,9 @@ _WITHOUT_EFFECT: Final = frozenset(
 
 def unknown_options(properties: Iterable[str]) -> dict[str, str]:
     """The options that no client has, which Java's passes over; each with a sentence that names similar ones."""
-    names = {one: _RENAMED.get(one, one) for one in properties if one not in _WITHOUT_EFFECT | _RUNS_CODE | {_JAAS}}
+    names = {key: _RENAMED.get(key, key) for key in properties if key not in _WITHOUT_EFFECT | _RUNS_CODE | {_JAAS}}
     return {
-        one: unknown_name("option", shortened(one, 60), OPTIONS) for one, name in names.items() if name not in OPTIONS
+        key: unknown_name("option", shortened(key, 60), OPTIONS) for key, name in names.items() if name not in OPTIONS
     }
 
 

@@ -99,10 +99,10 @@ class Consumer(Talking):
 
         As plain tuples, which are pickled in a tenth of the time.
         """
-        found = [self._told(each) for each in self._client.consume(most, seconds)]
-        if found:
+        messages = [self._told(message) for message in self._client.consume(most, seconds)]
+        if messages:
             self._heard.trouble = ""
-        return found, self._heard.trouble, self._heard.last
+        return messages, self._heard.trouble, self._heard.last
 
     def _told(self, message: Message) -> tuple[Any, ...]:
         from confluent_kafka import KafkaError
@@ -147,22 +147,22 @@ class Consumer(Talking):
 
     def topics_like(self, pattern: str) -> list[str]:
         """The topics whose full names match a pattern, sorted, without Kafka's internal topics."""
-        known = sorted(self._metadata().topics)
-        return [name for name in known if not name.startswith("__") and re.fullmatch(pattern, name)]
+        names = sorted(self._metadata().topics)
+        return [name for name in names if not name.startswith("__") and re.fullmatch(pattern, name)]
 
     def partitions(self, topics: Iterable[str]) -> list[Place]:
         """The partitions of some topics."""
-        found: list[Place] = []
+        places: list[Place] = []
         for topic in topics:
             metadata = self._metadata(topic).topics[topic]
             if metadata.error is not None or not metadata.partitions:
-                known = sorted(self._metadata().topics)
-                listed = [name for name in known if not name.startswith("__") and name != topic]
+                names = sorted(self._metadata().topics)
+                listed = [name for name in names if not name.startswith("__") and name != topic]
                 why = "" if metadata.error is None else f" ({metadata.error.str()})"
                 message = f"topic: {unknown_name('topic', topic, listed)}{why}."
                 raise SourceError(message, self._node, "topic")
-            found += [(topic, number) for number in sorted(metadata.partitions)]
-        return found
+            places += [(topic, number) for number in sorted(metadata.partitions)]
+        return places
 
     def bounds(self, places: Sequence[Place]) -> list[tuple[int, int]]:
         """By partition, the offset of the first available message, and the offset after the last one."""
@@ -174,17 +174,17 @@ class Consumer(Talking):
 
         asked = [TopicPartition(*place, _LAST) for place in places]
         try:
-            found = self._client.offsets_for_times(asked, _MOMENT_S)
+            partitions = self._client.offsets_for_times(asked, _MOMENT_S)
         except KafkaException:
             return None
-        return [one.offset for one in found]
+        return [partition.offset for partition in partitions]
 
     def known_ends(self, places: Sequence[Place]) -> list[int]:
         """By partition, the offset after the last message, as known without a request."""
         from confluent_kafka import TopicPartition
 
-        known = [self._client.get_watermark_offsets(TopicPartition(*place), cached=True) for place in places]
-        return [int(each[1]) if each else -1 for each in known]
+        bounds = [self._client.get_watermark_offsets(TopicPartition(*place), cached=True) for place in places]
+        return [int(pair[1]) if pair else -1 for pair in bounds]
 
     def offsets_at(self, places: Sequence[Place], ms: int) -> list[int | None]:
         """By partition, the first offset with this timestamp or a later one; None if there is none."""
@@ -195,8 +195,8 @@ class Consumer(Talking):
         from confluent_kafka import TopicPartition
 
         asked = [TopicPartition(*place) for place in places]
-        found = self._asked(lambda: self._client.committed(asked, self._answer_s))
-        return [one.offset if one.offset >= 0 else None for one in found]
+        partitions = self._asked(lambda: self._client.committed(asked, self._answer_s))
+        return [partition.offset if partition.offset >= 0 else None for partition in partitions]
 
     def answers(self) -> bool:
         """Whether a broker answers shortly."""
@@ -211,15 +211,15 @@ class Consumer(Talking):
 
     def _metadata(self, topic: str | None = None) -> ClusterMetadata:
         """What the brokers know of a topic, or of all. Raises SourceError if they name one that must not be asked."""
-        found: ClusterMetadata = self._asked(
+        metadata: ClusterMetadata = self._asked(
             lambda: self._client.list_topics(**({"topic": topic} if topic else {}), timeout=self._answer_s)
         )
         try:
-            check_named(found.brokers.values(), self._node)
+            check_named(metadata.brokers.values(), self._node)
         except SourceError:
             self.close()
             raise
-        return found
+        return metadata
 
     def _offsets(self, places: Sequence[Place], ms: int) -> list[int]:
         from confluent_kafka import KafkaException, TopicPartition
@@ -227,11 +227,11 @@ class Consumer(Talking):
         asked = [TopicPartition(*place, ms) for place in places]
 
         def ask() -> list[int]:
-            found = self._client.offsets_for_times(asked, self._answer_s)
-            for one in found:
-                if one.error is not None:
-                    raise KafkaException(one.error)
-            return [one.offset for one in found]
+            partitions = self._client.offsets_for_times(asked, self._answer_s)
+            for partition in partitions:
+                if partition.error is not None:
+                    raise KafkaException(partition.error)
+            return [partition.offset for partition in partitions]
 
         offsets: list[int] = self._asked(ask)
         return offsets

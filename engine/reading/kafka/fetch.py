@@ -133,8 +133,8 @@ class Fetching:
     def behind(self) -> int:
         """The number of available messages that were not taken yet."""
         wanted = [log for log in self.logs if log.waiting or log.has_more]
-        known = self._client.known_ends([log.place for log in wanted]) if wanted else []
-        ends = (end if log.end is None else log.end for log, end in zip(wanted, known, strict=True))
+        latest = self._client.known_ends([log.place for log in wanted]) if wanted else []
+        ends = (end if log.end is None else log.end for log, end in zip(wanted, latest, strict=True))
         return sum(max(0, end - log.at) for log, end in zip(wanted, ends, strict=True))
 
     @property
@@ -240,21 +240,21 @@ class Fetching:
             default=(1 << 62, 0),
         )
         candidates = [
-            one for log in self.logs for one in islice(log.waiting, limit.records) if (one.clock, one.log) <= horizon
+            row for log in self.logs for row in islice(log.waiting, limit.records) if (row.clock, row.log) <= horizon
         ]
         candidates.sort(key=_order)
         size, most = 0, 0
-        for most, one in enumerate(candidates[: limit.records], 1):  # noqa: B007
-            size += len(one.value or b"") + len(one.key or b"")
+        for most, row in enumerate(candidates[: limit.records], 1):  # noqa: B007
+            size += len(row.value or b"") + len(row.key or b"")
             if size >= limit.bytes:
                 break
         return candidates[:most]
 
     def _taken(self, rows: list[Received]) -> list[Received]:
-        for one in rows:
-            log = self.logs[one.log]
+        for row in rows:
+            log = self.logs[row.log]
             log.waiting.popleft()
-            log.at, log.clock = one.offset + 1, one.clock
+            log.at, log.clock = row.offset + 1, row.clock
         for log in self.logs:
             if not log.waiting:
                 # Offsets without messages (transaction markers, compacted messages) are passed as well.
@@ -301,13 +301,13 @@ def messages_of(rows: Sequence[Received], logs: Sequence[Log]) -> pa.RecordBatch
 
     return pa.RecordBatch.from_arrays(
         [
-            pa.array([logs[one.log].topic for one in rows], pa.string()),
-            pa.array([logs[one.log].partition for one in rows], pa.int32()),
-            pa.array([one.offset for one in rows], pa.int64()),
-            pa.array([one.timestamp for one in rows], pa.int64()),
-            pa.array([_KINDS[one.kind] for one in rows], pa.string()),
-            pa.array([one.key for one in rows], pa.binary()),
-            pa.array([one.value for one in rows], pa.binary()),
+            pa.array([logs[row.log].topic for row in rows], pa.string()),
+            pa.array([logs[row.log].partition for row in rows], pa.int32()),
+            pa.array([row.offset for row in rows], pa.int64()),
+            pa.array([row.timestamp for row in rows], pa.int64()),
+            pa.array([_KINDS[row.kind] for row in rows], pa.string()),
+            pa.array([row.key for row in rows], pa.binary()),
+            pa.array([row.value for row in rows], pa.binary()),
         ],
         names=["topic", "partition", "offset", "timestamp", "timestamp-type", "key", "value"],
     )

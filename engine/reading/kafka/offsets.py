@@ -34,17 +34,17 @@ class Extent:
 
 def specific_offsets(text: str, where: str, node: str) -> dict[int, int]:
     """`partition:0,offset:42;partition:1,offset:300` as offsets by partition. Raises PipelineError."""
-    found: dict[int, int] = {}
+    offsets: dict[int, int] = {}
     for part in filter(str.strip, text.split(";")):
         match = _OFFSETS.fullmatch(part)
         if match is None:
-            found = {}
+            offsets = {}
             break
-        found[int(match[1])] = int(match[2])
-    if not found:
+        offsets[int(match[1])] = int(match[2])
+    if not offsets:
         message = f"{where}_at: offsets are written as partition:0,offset:42;partition:1,offset:300, not {text!r}."
         raise PipelineError(message, node, f"{where}_at")
-    return found
+    return offsets
 
 
 def first_logs(extent: Extent, client: Consumer, node: str, *, is_bounded: bool) -> list[Log]:
@@ -85,8 +85,8 @@ def _offsets(
         case "latest-offset":
             return highs
         case "timestamp":
-            found = client.offsets_at(places, int(text))
-            return [high if at is None else at for at, high in zip(found, highs, strict=True)]
+            offsets = client.offsets_at(places, int(text))
+            return [high if at is None else at for at, high in zip(offsets, highs, strict=True)]
         case "specific-offsets":
             wanted = specific_offsets(text, "end" if is_end else "start", node)
             # As in Flink, partitions that are not named are read from their start to their end.

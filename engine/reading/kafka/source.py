@@ -170,12 +170,12 @@ class KafkaTopics(Topics):
     @property
     def options(self) -> Mapping[str, str]:
         """The options of the client."""
-        return {each.name: each.value for each in self.properties}
+        return {option.name: option.value for option in self.properties}
 
     @property
     def metadata_keys(self) -> Mapping[str, str]:
         """Those of the broker."""
-        return {each.name: each.of for each in self.metadata}
+        return {column.name: column.of for column in self.metadata}
 
     def reader(self, node: str, folder: Path) -> MessageReader:
         """The reader of the messages."""
@@ -219,7 +219,7 @@ class KafkaTopics(Topics):
 
     @property
     def _registry_options(self) -> RegistryOptions:
-        return RegistryOptions(self.registry, {each.name: each.value for each in self.registry_options})
+        return RegistryOptions(self.registry, {option.name: option.value for option in self.registry_options})
 
     def registry_for(self, node: str) -> Registry | None:
         """The registry that knows the schemas of the messages; None if no format needs one."""
@@ -256,7 +256,7 @@ class KafkaTopics(Topics):
             raise SourceError(message, node, "columns")
         batches = self.received(node, folder, _SAMPLE)
         values = [value for batch in batches for value in batch.column("value").to_pylist() if value is not None]
-        objects = [found for value in values if (found := object_in(value)) is not None]
+        objects = [object_ for value in values if (object_ := object_in(value)) is not None]
         if envelope is None:
             columns = columns_in(objects, SampledJson.rows_of, infer_nested)
         else:
@@ -307,7 +307,7 @@ class KafkaTopics(Topics):
                 settings |= self._avro_sql(name, where)
             elif name == "raw":
                 raw = {"charset": self.raw_charset, "endianness": self.raw_endianness}
-                settings |= {f"{where}raw.{each}": text for each, text in raw.items() if text != _OF_RAW[each]}
+                settings |= {f"{where}raw.{option}": text for option, text in raw.items() if text != _OF_RAW[option]}
             else:
                 settings[f"{where}{name}.ignore-parse-errors"] = "true"
         if self.key_format is not None:
@@ -317,14 +317,14 @@ class KafkaTopics(Topics):
         return note + create_table(node, schema, self, settings, primary_key, self.not_null)
 
     def _columns(self, node: str) -> list[Column]:
-        columns = [column_of(each.name, each.type, node, "columns") for each in self.columns]
-        return columns + [Column(each.name, METADATA[each.of]) for each in self.metadata]
+        columns = [column_of(column.name, column.type, node, "columns") for column in self.columns]
+        return columns + [Column(column.name, METADATA[column.of]) for column in self.metadata]
 
     def _check_keys(self, node: str) -> None:
-        names = [each.name for each in self.columns]
+        names = [column.name for column in self.columns]
         for name in self.keys:
             if name not in names:
-                Schema(tuple(Column(each, STRING) for each in names)).column(name, node, "key_columns")
+                Schema(tuple(Column(column_name, STRING) for column_name in names)).column(name, node, "key_columns")
             if not name.startswith(self.key_prefix):
                 message = f"key_prefix: {name} does not begin with {self.key_prefix!r}, as all columns of the key do."
                 raise PipelineError(message, node, "key_prefix")
@@ -346,8 +346,8 @@ class KafkaTopics(Topics):
             message = f"raw_charset: {self.raw_charset!r} is no known charset. Write UTF-8, ISO-8859-1 or the like."
             raise PipelineError(message, node, "raw_charset")
         is_apart = self.key_format is not None and not self.value_has_key
-        of_value = [each for each in self.columns if not (is_apart and each.name in self.keys)]
-        of_key = [each for each in self.columns if each.name in self.keys]
+        of_value = [column for column in self.columns if not (is_apart and column.name in self.keys)]
+        of_key = [column for column in self.columns if column.name in self.keys]
         for field, what, columns in (("format", "value", of_value), ("key_format", "key", of_key)):
             if getattr(self, field) != "raw":
                 continue
@@ -357,13 +357,13 @@ class KafkaTopics(Topics):
             type_ = column_of(columns[0].name, columns[0].type, node, "columns").type
             if type_ not in RAW:
                 message = f"{field}: raw has no {type_.flink}. Make {columns[0].name} one of "
-                message += f"{', '.join(each.flink for each in RAW)}, and cast it in a query."
+                message += f"{', '.join(raw_type.flink for raw_type in RAW)}, and cast it in a query."
                 raise PipelineError(message, node, field)
 
     def _avro(self, name: str, columns: tuple[Column, ...], node: str, field: str) -> AvroReader:
         """The reader of a format of Avro. Raises PipelineError for types that it does not have."""
         required = {*self.not_null, *self.identity}
-        required |= {each.removeprefix(self.key_prefix) for each in required if each in self.keys}
+        required |= {column_name.removeprefix(self.key_prefix) for column_name in required if column_name in self.keys}
         legacy = self.legacy_timestamps or name in REGISTERED
         given = self._registry_options.options.get("schema", "") if name in REGISTERED else ""
         try:
@@ -377,7 +377,7 @@ class KafkaTopics(Topics):
         if name not in REGISTERED:
             return {} if self.legacy_timestamps else {f"{where}avro.timestamp_mapping.legacy": "false"}
         options = self._registry_options.options
-        return {f"{where}{name}.url": self.registry, **{f"{where}{name}.{each}": options[each] for each in options}}
+        return {f"{where}{name}.url": self.registry, **{f"{where}{name}.{key}": options[key] for key in options}}
 
     def _format(self, name: str, columns: tuple[Column, ...], node: str) -> Format | Binary:
         rows = RowTypes(columns)

@@ -135,8 +135,8 @@ class KafkaStream:
         assert self._client is not None
         try:
             there = self.extent.places(self._client)
-            known = {(log.topic, log.partition) for log in fetching.logs}
-            new = [place for place in there if place not in known]
+            old_places = {(log.topic, log.partition) for log in fetching.logs}
+            new = [place for place in there if place not in old_places]
             bounds = self._client.bounds(new) if new else []
             logs = [Log(*place, low) for place, (low, _) in zip(new, bounds, strict=True)]
             if logs:

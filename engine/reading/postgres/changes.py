@@ -77,10 +77,10 @@ class Rows:
         heads = list(zip(*(row[:6] for row in self._rows), strict=True)) or [()] * 6
         values = list(zip(*(row[6] for row in self._rows), strict=True)) or [()] * len(self.columns)
         types = [pa.int64(), pa.string(), pa.int64(), pa.int8(), pa.string(), pa.string()]
-        arrays = [pa.array(each, type_) for each, type_ in zip(heads, types, strict=True)]
+        arrays = [pa.array(head, type_) for head, type_ in zip(heads, types, strict=True)]
         arrays += [
-            pa.array([in_utc(text, column.type.is_instant) for text in each], pa.string())
-            for each, column in zip(values, self.columns, strict=True)
+            pa.array([in_utc(text, column.type.is_instant) for text in texts], pa.string())
+            for texts, column in zip(values, self.columns, strict=True)
         ]
         names = [_CHANGE, _PLACE, _NUMBER, _KIND, _REASON, _RAW, *(_VALUE.format(at) for at in range(len(values)))]
         self.clear()
@@ -141,9 +141,9 @@ class ChangeReader:
         """Its records and rejected changes."""
         import pyarrow as pa
 
-        kept = messages_in(piece)
-        heads = {name: kept.column(name).to_pylist() for name in (_CHANGE, _PLACE, _NUMBER, _REASON, _RAW)}
-        texts = [kept.column(_VALUE.format(at)) for at in range(len(self.rows.columns))]
+        messages = messages_in(piece)
+        heads = {name: messages.column(name).to_pylist() for name in (_CHANGE, _PLACE, _NUMBER, _REASON, _RAW)}
+        texts = [messages.column(_VALUE.format(at)) for at in range(len(self.rows.columns))]
         columns, reasons = self.rows.judged(texts)
         lost: dict[int, tuple[int, str, str]] = {}
         for at, why in enumerate(heads[_REASON]):
@@ -152,7 +152,7 @@ class ChangeReader:
         for at in sorted(reasons):
             raw = json.dumps({c.name: text[at].as_py() for c, text in zip(self.rows.columns, texts, strict=True)})
             lost.setdefault(heads[_CHANGE][at], (at, reasons[at], raw))
-        batch = self.rows.batch({KIND: kept.column(_KIND), **columns})
+        batch = self.rows.batch({KIND: messages.column(_KIND), **columns})
         is_record = np.array([change not in lost for change in heads[_CHANGE]], np.bool_)
         files = [f"{piece.name}, {place}" for place in heads[_PLACE]]
         rejected = [

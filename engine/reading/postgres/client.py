@@ -133,10 +133,10 @@ class Database:
 
         The publication is created first: a slot only sees earlier objects, so its owner is known even after a crash.
         """
-        found = self._ask("SELECT plugin, database FROM pg_replication_slots WHERE slot_name = %s", [slot])
-        if found and found[0] != ("pgoutput", self.address.database):
+        slots = self._ask("SELECT plugin, database FROM pg_replication_slots WHERE slot_name = %s", [slot])
+        if slots and slots[0] != ("pgoutput", self.address.database):
             message = (
-                f"slot: the replication slot {slot} already exists, for {found[0][1]} with {found[0][0]}. Choose "
+                f"slot: the replication slot {slot} already exists, for {slots[0][1]} with {slots[0][0]}. Choose "
                 "another name."
             )
             raise SourceError(message, self._node, "slot")
@@ -161,9 +161,9 @@ class Database:
                 )
                 raise SourceError(message, self._node, "slot")
             self._ask(f"COMMENT ON PUBLICATION {quoted(owned)} IS {_literal(f'{OURS} {owner}')}")
-        if not found:
+        if not slots:
             self._ask("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
-        return bool(before) and before != owner and bool(found)
+        return bool(before) and before != owner and bool(slots)
 
     def owner(self, slot: str) -> str:
         """The run that owns the slot."""
@@ -235,9 +235,9 @@ class Database:
         self, columns: Sequence[Column], order: Sequence[Column], most: int | None
     ) -> Iterator[Sequence[tuple[str | None, ...]]]:
         """Rows as texts, an instant in UTC without its zone; all from one snapshot. most: the limit on rows."""
-        wanted = ", ".join(f"{quoted(each.name)}::text" for each in columns)
+        wanted = ", ".join(f"{quoted(column.name)}::text" for column in columns)
         texts = {True: '::text COLLATE "C"', False: ""}
-        by = ", ".join(f"{quoted(each.name)}{texts[each.type == STRING]} NULLS FIRST" for each in order)
+        by = ", ".join(f"{quoted(key.name)}{texts[key.type == STRING]} NULLS FIRST" for key in order)
         instants = [column.type.is_instant for column in columns]
         with self._said(), self._connection.transaction():
             self._connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

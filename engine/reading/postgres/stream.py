@@ -118,9 +118,9 @@ class PostgresStream:
         if self._database is None:
             database = self._database = Database(self.address, self.node)
             database.check_level()
-            known = database.columns()
-            if missing := [column.name for column in self.rows.columns if column.name not in known]:
-                message = f"columns: {self.address.table} has no {missing[0]!r}. It has {', '.join(known)}."
+            names = database.columns()
+            if missing := [column.name for column in self.rows.columns if column.name not in names]:
+                message = f"columns: {self.address.table} has no {missing[0]!r}. It has {', '.join(names)}."
                 raise SourceError(message, self.node, "columns")
             if self.needs_whole_rows and not database.has_whole_rows():
                 table = self.address.table_name

@@ -81,15 +81,15 @@ class DatabaseServer(ServedSource):
     def declared(self, columns: Sequence[TypedColumn], node: str) -> list[Column]:
         """Declared columns, with types that the server's values can have. Raises PipelineError."""
         check_names([column.name for column in columns], node, "columns")
-        found = [column_of(each.name, each.type, node, "columns") for each in columns]
-        for column in found:
+        schema_columns = [column_of(column.name, column.type, node, "columns") for column in columns]
+        for column in schema_columns:
             if column.type == BINARY or column.type.is_nested:
                 message = (
                     f"columns: {column.name} is {column.type.flink}, which is not read from {self.product}. Declare it "
                     "as STRING."
                 )
                 raise PipelineError(message, node, "columns")
-        return found
+        return schema_columns
 
 
 @contextmanager

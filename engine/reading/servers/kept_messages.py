@@ -42,8 +42,8 @@ class Piece(NamedTuple):
 
 def place_of(origin: str, node: str, run: str) -> str:
     """The folder in which a run stores the messages of a source, relative to the store's folder."""
-    known = hashlib.sha256(f"{run} {node}".encode()).hexdigest()[:12]
-    return f"{FOLDER}/{_UNSAFE.sub('_', origin)[:_LABEL]}-{known}"
+    digest = hashlib.sha256(f"{run} {node}".encode()).hexdigest()[:12]
+    return f"{FOLDER}/{_UNSAFE.sub('_', origin)[:_LABEL]}-{digest}"
 
 
 class Keeping:

@@ -167,8 +167,8 @@ class MessageReader:
         part = format_.of(block, places.name, _Numbers(places, owners, what))
         prefix = self.key_prefix if what == "key" else ""
         cut.update({f"{prefix}{name}": count for name, count in part.cut.items()})
-        for one in part.rejected:
-            rejected[one.line] = places.rejected_message(one.line, one.raw.encode(), one.reason)
+        for reject in part.rejected:
+            rejected[reject.line] = places.rejected_message(reject.line, reject.raw.encode(), reject.reason)
         return part.records, [owners[line - 1] for line in part.lines]
 
     @staticmethod
@@ -200,13 +200,13 @@ class MessageReader:
     def _known(self, messages: pa.RecordBatch, owners: Sequence[int]) -> dict[str, pa.Array]:
         """The metadata columns."""
         places = pa.array(owners, pa.int64())
-        found: dict[str, pa.Array] = {}
+        columns: dict[str, pa.Array] = {}
         for name, what in self.metadata:
             values = messages.column(what).take(places)
             if what == "timestamp":
                 values = pc.multiply(values, 1000).cast(pa.timestamp("us", tz="UTC"))
-            found[name] = values
-        return found
+            columns[name] = values
+        return columns
 
     def _batch(self, records: Mapping[str, pa.Array], size: int) -> pa.RecordBatch:
         kinds = {KIND: records[KIND]} if KIND in records else {}
@@ -254,20 +254,20 @@ def _joined(
     deletes: a key without a value becomes a record, too.
     """
     place_of = {owner: place for place, owner in enumerate(keyed)}
-    found = [(owner, at) for at, owner in enumerate(owners)]
+    pairs = [(owner, at) for at, owner in enumerate(owners)]
     if deletes:
-        found += [(owner, -1) for owner in keyed if values[owner] is None]
-        found.sort(key=lambda each: each[0])
-    of_values = pa.array([at if at >= 0 else None for _, at in found], pa.int64())
-    of_keys = pa.array([place_of.get(owner) for owner, _ in found], pa.int64())
+        pairs += [(owner, -1) for owner in keyed if values[owner] is None]
+        pairs.sort(key=lambda each: each[0])
+    of_values = pa.array([at if at >= 0 else None for _, at in pairs], pa.int64())
+    of_keys = pa.array([place_of.get(owner) for owner, _ in pairs], pa.int64())
     joined = {name: column.take(of_values) for name, column in columns.items()}
     for name in keys.schema.names:
         of_key = keys.column(name).take(of_keys)
         # For a column in both, the value's column counts.
         joined[name] = pc.if_else(pc.is_valid(of_values), joined[name], of_key) if name in joined else of_key
     if deletes:
-        joined[KIND] = pa.array([INSERT if at >= 0 else DELETE for _, at in found], pa.int8())
-    return joined, [owner for owner, _ in found]
+        joined[KIND] = pa.array([INSERT if at >= 0 else DELETE for _, at in pairs], pa.int8())
+    return joined, [owner for owner, _ in pairs]
 
 
 class _Places:

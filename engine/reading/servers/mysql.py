@@ -134,8 +134,8 @@ class Database:
         """Rows as texts, an instant in UTC without its zone; all from one snapshot. most: the limit on rows."""
         floats = {name for name, type_, _ in self.described() if type_ == FLOAT}
         # MySQL prints a FLOAT with six digits, but a DOUBLE with all of its digits.
-        wanted = [f"{_quoted(each.name)}{' + 0e0' if each.name in floats else ''}" for each in columns]
-        by = [f"CAST({_quoted(each.name)} AS BINARY)" if each.type == STRING else _quoted(each.name) for each in order]
+        wanted = [f"{_quoted(column.name)}{' + 0e0' if column.name in floats else ''}" for column in columns]
+        by = [f"CAST({_quoted(key.name)} AS BINARY)" if key.type == STRING else _quoted(key.name) for key in order]
         limit = "" if most is None else f" LIMIT {most}"
         self._ask("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         with self._said(), self._connection.cursor() as cursor:

@@ -39,11 +39,11 @@ def may_be_contacted(host: str, port: int, environ: Mapping[str, str] = os.envir
     if listed is None:
         return True
     wanted = _plain(host)
-    for each in filter(None, map(str.strip, listed.split(","))):
-        if (found := _SERVER.fullmatch(each)) is None or found[2] not in (None, str(port)):
+    for entry in filter(None, map(str.strip, listed.split(","))):
+        if (match := _SERVER.fullmatch(entry)) is None or match[2] not in (None, str(port)):
             continue
-        known = _plain(found[1])
-        if _HOST.fullmatch(wanted) and (wanted == known or (known.startswith("*.") and wanted.endswith(known[1:]))):
+        named = _plain(match[1])
+        if _HOST.fullmatch(wanted) and (wanted == named or (named.startswith("*.") and wanted.endswith(named[1:]))):
             return True
     return False
 
@@ -52,10 +52,10 @@ def unlisted(servers: str, port: int, environ: Mapping[str, str] = os.environ) -
     """The first of some servers, separated by commas, that may not be contacted. port: of one that has none."""
     if ENVIRONMENT not in environ:
         return None
-    for each in servers.split(","):
-        found = _SERVER.fullmatch(each.strip())
-        if found is None or not may_be_contacted(found[1], int(found[2] or port), environ):
-            return each.strip()
+    for server in servers.split(","):
+        match = _SERVER.fullmatch(server.strip())
+        if match is None or not may_be_contacted(match[1], int(match[2] or port), environ):
+            return server.strip()
     return None
 
 

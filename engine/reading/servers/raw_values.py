@@ -55,8 +55,8 @@ class RawReader:
             read: Callable[[bytes], Any] = bytes if column.type == BINARY else self._text
             held = pa.array(map(read, values), column.type.arrow)
         typed, misfits = self.rows.checked([(held, held)], reasons)
-        kept = [at for at in range(len(values)) if at not in misfits]
-        return Read(self.rows.batch(typed).take(pa.array(kept, pa.int64())), kept, misfits)
+        fitting = [at for at in range(len(values)) if at not in misfits]
+        return Read(self.rows.batch(typed).take(pa.array(fitting, pa.int64())), fitting, misfits)
 
     def _text(self, value: bytes) -> str:
         # Without a mark of its order, Java reads it from the highest byte on.

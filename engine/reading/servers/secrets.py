@@ -58,11 +58,11 @@ def resolved(text: str, option: str) -> str:
         if not _may_be_named(match[1]):
             message = f"{option} names {match[1]}, which {LISTED} does not list. Ask whoever runs the studio to add it"
             raise NotSet(message)
-        found = os.environ.get(match[1])
-        if found is None:
+        variable = os.environ.get(match[1])
+        if variable is None:
             message = f"{option} names the environment variable {match[1]}, which is not set. Set it and start again"
             raise NotSet(message)
-        return found
+        return variable
 
     return NAMED.sub(value, text)
 
@@ -71,7 +71,7 @@ def _may_be_named(name: str) -> bool:
     listed = os.environ.get(LISTED)
     if listed is None:
         return FOLDERS not in os.environ
-    return name in [each.strip() for each in listed.split(",")]
+    return name in [variable.strip() for variable in listed.split(",")]
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:

@@ -139,8 +139,8 @@ def rows_of(
 
 
 def _declared(database: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:
-    found = database.execute(f"DESCRIBE SELECT * FROM {_qualified(database, table)}").fetchall()
-    return [(row[0], row[1]) for row in found]
+    rows = database.execute(f"DESCRIBE SELECT * FROM {_qualified(database, table)}").fetchall()
+    return [(row[0], row[1]) for row in rows]
 
 
 def _listed(database: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
@@ -149,9 +149,9 @@ def _listed(database: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal "
         "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
     )
-    found = sorted(database.execute(asked).fetchall(), key=lambda each: (each[0] != _MAIN, each))
+    tables = sorted(database.execute(asked).fetchall(), key=lambda each: (each[0] != _MAIN, each))
     named: dict[str, tuple[str, str]] = {}
-    for schema, name in found:
+    for schema, name in tables:
         named.setdefault(name if schema == _MAIN else f"{schema}.{name}", (schema, name))
     return named
 

@@ -112,9 +112,9 @@ class KeptRowsReader:
         columns, reasons = self.rows.judged(texts)
         broken = enumerate(batch.column(_BROKEN).to_pylist())
         reasons |= {at: why for at, why in broken if why is not None}
-        records, kept = records_of(self.rows.batch(columns), lines, set(reasons))
+        records, record_lines = records_of(self.rows.batch(columns), lines, set(reasons))
         rejected = [Rejected(called, lines[at], self._raw(texts, at), reason) for at, reason in sorted(reasons.items())]
-        return ReadPart(records, called, kept, rejected, cut=self.rows.cut(texts, reasons))
+        return ReadPart(records, called, record_lines, rejected, cut=self.rows.cut(texts, reasons))
 
     def _raw(self, texts: Sequence[pa.Array], at: int) -> str:
         """The row as JSON, without nulls."""

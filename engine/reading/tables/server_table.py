@@ -83,9 +83,9 @@ class TableServer(DatabaseServer):
     def columns_there(self, node: str, folder: Path) -> ColumnsThere:
         """The columns of the table, and its primary key. Raises SourceError."""
         with answering(node), self.client(node, LOOK_S) as client:
-            found = client.described()
-        columns = [TypedColumn(name=name, type=type_.flink) for name, type_, _ in found]
-        return ColumnsThere(columns, [name for name, _, is_key in found if is_key])
+            table_columns = client.described()
+        columns = [TypedColumn(name=name, type=type_.flink) for name, type_, _ in table_columns]
+        return ColumnsThere(columns, [name for name, _, is_key in table_columns if is_key])
 
     def scan(self, node: str, folder: Path) -> Scan:
         """The current rows, stored for the workers. Raises SourceError."""

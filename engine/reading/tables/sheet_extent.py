@@ -41,7 +41,7 @@ def largest_sheet(archive: zipfile.ZipFile) -> int:
 
     Other files of the archive define which files are sheets; a file without rows and cells counts as empty.
     """
-    return max((_bytes_of(archive, each) for each in archive.namelist()), default=0)
+    return max((_bytes_of(archive, name) for name in archive.namelist()), default=0)
 
 
 def _bytes_of(archive: zipfile.ZipFile, name: str) -> int:

@@ -73,15 +73,15 @@ def _has_a_log_that_nobody_writes(place: Path) -> bool:
 def tables_in(file: InputFile, node: str) -> tuple[str, ...]:
     """The names of its tables and views. Raises SourceError."""
     with _opened(file, node) as database:
-        found = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY type, name")
-        return tuple(name for (name,) in found if not name.startswith("sqlite_"))
+        rows = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY type, name")
+        return tuple(name for (name,) in rows if not name.startswith("sqlite_"))
 
 
 def columns_of(file: InputFile, table: str, node: str) -> tuple[Column, ...]:
     """The columns of a table, with the types of its first values. Raises SourceError."""
     with _opened(file, node) as database:
-        found = database.execute(f"PRAGMA table_xinfo({identifier(table)})")
-        declared = [(row[1], str(row[2]).upper()) for row in found if row[6] != _HIDDEN]
+        rows = database.execute(f"PRAGMA table_xinfo({identifier(table)})")
+        declared = [(row[1], str(row[2]).upper()) for row in rows if row[6] != _HIDDEN]
         wanted = ", ".join(_beginning(identifier(name)) for name, _ in declared)
         first = database.execute(f"SELECT {wanted} FROM {identifier(table)} LIMIT {_SAMPLE}").fetchall()
     values = list(zip(*first, strict=True)) if first else [()] * len(declared)
@@ -114,15 +114,15 @@ def _beginning(column: str) -> str:
 
 
 def _type(declared: str, values: Sequence[Any]) -> Type:
-    found = {type(value) for value in values if value is not None}
-    if found <= {int} and "BOOL" in declared and set(values) <= {0, 1, None}:
+    classes = {type(value) for value in values if value is not None}
+    if classes <= {int} and "BOOL" in declared and set(values) <= {0, 1, None}:
         return BOOLEAN
-    if found <= {int, float} and found:
-        return DOUBLE if float in found else BIGINT
-    if not found:
+    if classes <= {int, float} and classes:
+        return DOUBLE if float in classes else BIGINT
+    if not classes:
         return BIGINT if "INT" in declared else DOUBLE if _is_real(declared) else STRING
     texts = infer_text(None if value is None else _text(value) for value in islice(values, _SAMPLE))
-    is_text = any(word in declared for word in ("CHAR", "CLOB", "TEXT", "BLOB")) or bytes in found
+    is_text = any(word in declared for word in ("CHAR", "CLOB", "TEXT", "BLOB")) or bytes in classes
     return texts if not is_text or texts.is_time else STRING
 
 

@@ -77,16 +77,16 @@ class TableFile(RowFile):
 
     def chosen(self, file: InputFile, node: str) -> str:
         """The table's name. Raises PipelineError that lists the existing ones."""
-        known = self.tables(file, node)
-        if self.table in known:
+        names = self.tables(file, node)
+        if self.table in names:
             return self.table
-        if not known:
+        if not names:
             message = f"path: {file.name} has no table. Choose another file."
             raise SourceError(message, node, "path")
         if self.table:
-            message = f"table: {unknown_name('table', self.table, known)}. Choose one of them."
+            message = f"table: {unknown_name('table', self.table, names)}. Choose one of them."
             raise PipelineError(message, node, "table")
-        return self.where_none_is_named(known, node)
+        return self.where_none_is_named(names, node)
 
     def where_none_is_named(self, known: Sequence[str], node: str) -> str:
         """The only table. Raises PipelineError."""

@@ -79,7 +79,7 @@ def _unpacked(stream: Any) -> int:
         return 0
     try:
         with zipfile.ZipFile(stream) as archive:
-            return sum(each.file_size for each in archive.infolist())
+            return sum(member.file_size for member in archive.infolist())
     except zipfile.BadZipFile:
         return 0
 

@@ -132,16 +132,16 @@ def unfit_inside(text: str, type_: Type) -> UnfitInside | None:
 
 def _each(texts: pa.Array, type_: Type, read: Callable[[str], Any]) -> pa.Array:
     """Read texts one by one; each distinct text once."""
-    known: dict[str | None, Any] = {None: None}
+    cache: dict[str | None, Any] = {None: None}
 
     def found(text: str | None) -> Any:
-        if text not in known:
+        if text not in cache:
             assert text is not None
             try:
-                known[text] = read(text)
+                cache[text] = read(text)
             except (ValueError, ArithmeticError):
-                known[text] = None
-        return known[text]
+                cache[text] = None
+        return cache[text]
 
     return pa.array([found(text) for text in texts.to_pylist()], type_.arrow)
 

@@ -72,9 +72,9 @@ def usable_names(names: Sequence[str]) -> tuple[str, ...]:
     for at, name in enumerate(names, start=1):
         wanted = name.strip().lstrip("_") if is_reserved(name.strip()) else name.strip()
         wanted = candidate = wanted or f"column{at}"
-        is_first = candidate == name.strip() and candidate.lower() not in {each.lower() for each in usable}
+        is_first = candidate == name.strip() and candidate.lower() not in {used.lower() for used in usable}
         number = 2
-        while not is_first and (candidate.lower() in taken or candidate.lower() in {each.lower() for each in usable}):
+        while not is_first and (candidate.lower() in taken or candidate.lower() in {used.lower() for used in usable}):
             candidate, number = f"{wanted}_{number}", number + 1
         usable.append(candidate)
     return tuple(usable)
@@ -87,7 +87,7 @@ def derive_source(
     schema = Schema(tuple(columns))
     for name in primary_key:
         schema.column(name, node, "primary_key")
-    if source.arrival_column is not None and source.arrival_column not in [each.name for each in source.computed]:
+    if source.arrival_column is not None and source.arrival_column not in [column.name for column in source.computed]:
         schema.column(source.arrival_column, node, "arrival_column")
     keys = frozenset({frozenset(primary_key)}) if primary_key else NO_KEYS
     return Derived(_with_event_time(schema, source, node), ALL_CHANGES if changelog else INSERT_ONLY, keys)
@@ -98,7 +98,7 @@ def _with_event_time(schema: Schema, source: Source, node: str) -> Schema:
         return schema
     column = schema.column(source.event_time, node, "event_time")
     timed = replace(column, time=time_unit(column, source.event_time_unit, node))
-    return Schema(tuple(timed if each is column else each for each in schema))
+    return Schema(tuple(timed if other is column else other for other in schema))
 
 
 def time_unit(column: Column, asked: TimeUnit | None, node: str) -> TimeUnit:

@@ -152,12 +152,12 @@ def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> C
     None if Spark has to evaluate an expression. schema: the source's output, including computed columns.
     """
     read, of_files = source.read_schema(node, folder), source.file_columns(folder)
-    made: list[tuple[Sequence[str], Column, Callable[[pa.RecordBatch], pa.Array]]] = []
+    computations: list[tuple[Sequence[str], Column, Callable[[pa.RecordBatch], pa.Array]]] = []
     for computed in source.computed:
         arrow_function = Expression.parse(computed.expression).arrow(read)
         if arrow_function is None:
             return None
-        made.append((_made_of(computed, read), schema.column(computed.name), arrow_function))
+        computations.append((_made_of(computed, read), schema.column(computed.name), arrow_function))
     time = schema.event_time
     is_computed = time is not None and time.name not in read
 
@@ -168,7 +168,7 @@ def computation_of(source: Source, schema: Schema, node: str, folder: Path) -> C
         part = part.with_file_columns(of_files)
         records = part.records
         reasons: dict[int, str] = {}
-        for names, column, function in made:
+        for names, column, function in computations:
             values, failed = _applied(function, part.records)
             records = records.append_column(column.name, values.cast(column.type.arrow))
             for at in failed:
@@ -206,6 +206,6 @@ def _applied(function: Callable[[pa.RecordBatch], pa.Array], records: pa.RecordB
         if records.num_rows == 1:
             return pa.nulls(1), [0]
     half = records.num_rows // 2
-    (one, failed), (other, more) = (_applied(function, records.slice(*cut)) for cut in ((0, half), (half,)))
-    type_ = other.type if pa.types.is_null(one.type) else one.type
-    return pa.concat_arrays([one.cast(type_), other.cast(type_)]), failed + [half + at for at in more]
+    (first, failed), (other, more) = (_applied(function, records.slice(*cut)) for cut in ((0, half), (half,)))
+    type_ = other.type if pa.types.is_null(first.type) else first.type
+    return pa.concat_arrays([first.cast(type_), other.cast(type_)]), failed + [half + at for at in more]

@@ -98,9 +98,9 @@ def _kind_of_json(value: Any) -> Type:
         case str():
             return _kind_of_time(value.strip())
         case list():
-            item = _join({_kind_of_json(each) for each in value if each is not None})
-            plain = all(not isinstance(each, dict | list) for each in value)
-            same = item != STRING or all(isinstance(each, str | None) for each in value)
+            item = _join({_kind_of_json(element) for element in value if element is not None})
+            plain = all(not isinstance(element, dict | list) for element in value)
+            same = item != STRING or all(isinstance(element, str | None) for element in value)
             return Array(item) if plain and same else STRING
         case _:
             return STRING

@@ -59,7 +59,7 @@ _UNITS: Final = {"s": 1, "ms": 1000, "us": 1_000_000}
 _COUNTED: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}
 _TIME_ENDINGS: Final = ("time", "timestamp", "date", "_at", "_ts", "epoch", "rowtime")
 _DELAYS_MS: Final = (0, 1) + tuple(
-    1000 * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
+    1000 * delay for delay in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
 )
 
 
@@ -132,8 +132,8 @@ def profile_columns(
         computed = (expressions or {}).get(column.name)
         if profile.is_time and (proposal := _proposal(profile, held, computed)) is not None:
             proposals.append(proposal)
-    found = [profile for profile in profiles if profile.name not in (expressions or {})]
-    return tuple(found), tuple(sorted(proposals, key=lambda each: _rank(each.column, profiles)))
+    origin_profiles = [profile for profile in profiles if profile.name not in (expressions or {})]
+    return tuple(origin_profiles), tuple(sorted(proposals, key=lambda each: _rank(each.column, profiles)))
 
 
 def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> ColumnProfile:
@@ -202,8 +202,8 @@ def _plural(type_: Type) -> str:
 
 
 def _rank(name: str, columns: Sequence[ColumnProfile]) -> tuple[bool, bool, int]:
-    column = next(each for each in columns if each.name == name)
-    place = [each.name for each in columns].index(name)
+    column = next(profile for profile in columns if profile.name == name)
+    place = [profile.name for profile in columns].index(name)
     return not _is_named_as_time(name), not isinstance(column.proposed, Timestamp), place
 
 
@@ -243,10 +243,10 @@ def delay_of(times_ms: Sequence[int]) -> tuple[int, str]:
     wanted = needed[min(len(needed) - 1, int(_KEPT * len(needed)))]
     at = bisect_left(_DELAYS_MS, wanted)
     delay = _DELAYS_MS[at] if at < len(_DELAYS_MS) else -(-wanted // 86_400_000) * 86_400_000
-    kept = sum(each <= delay for each in needed)
+    in_time = sum(lag <= delay for lag in needed)
     if not needed[-1]:
         return 0, f"each of the first {len(needed):,} records is later than the one before"
-    share = f"{100 * kept / len(needed):.4g} %" if kept < len(needed) else "all"
+    share = f"{100 * in_time / len(needed):.4g} %" if in_time < len(needed) else "all"
     last = f"the last is {_length(needed[-1] - 1)} behind" if needed[-1] > 1 else "some have the same time"
     return delay, f"keeps {share} of the first {len(needed):,} records; {last}"
 

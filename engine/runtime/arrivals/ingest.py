@@ -208,8 +208,8 @@ class Arrived:
         """Where the times of the recorded clock rise. units: as it was read."""
         if self.written is not None:
             return tuple(map(Rises, self.written.clocks))
-        found = ((unit.clock if by_arrival else unit.rises, file) for unit, file in zip(units, self.files, strict=True))
-        return tuple(Rises(path, file.first_seq) for path, file in found if path is not None)
+        pairs = ((unit.clock if by_arrival else unit.rises, file) for unit, file in zip(units, self.files, strict=True))
+        return tuple(Rises(path, file.first_seq) for path, file in pairs if path is not None)
 
     def events(self, at: int) -> str | None:
         """The file of its events, if the source was followed."""
@@ -247,7 +247,7 @@ def ingest(
     now: tuple[tuple[int, int], ...] = ()
     recorded = {name: given.files.numbered for name, given in read.items() if given.files.numbered is not None}
     by_epochs, by_arrival = goes_by_epochs(plan.pipeline.options), goes_by_arrival(plan.pipeline.options)
-    has_now = by_epochs and any(known.clock for known in recorded.values())
+    has_now = by_epochs and any(numbered.clock for numbered in recorded.values())
     if order_of_arrival.follow_each_other(plan) and not is_written and not has_now:
         offsets = order_of_arrival.offsets_of(counts)
         last = {name: offsets[name] + count - 1 if count else -1 for name, count in counts.items()}
@@ -277,20 +277,20 @@ def ingest(
     tops: list[Rises] = []
     steps_ms = watermark_steps_ms(plan)
     for node in plan.sources:
-        known = before.of(node.id)
+        state = before.of(node.id)
         rises: tuple[Rises, ...] = ()
         unit_tops = [unit.top_ms for unit in units[node.id] if unit.top_ms is not None]
-        top_ms = max(unit_tops if known.top_ms is None else [known.top_ms, *unit_tops], default=None)
-        reached = known.reached
+        top_ms = max(unit_tops if state.top_ms is None else [state.top_ms, *unit_tops], default=None)
+        reached = state.reached
         if node.schema.event_time is not None and units[node.id]:
             step_ms = steps_ms.get(node.id)
             bounds = _last_events(numbers, epochs)
-            watermark = _SourceWatermark(spark, workspace, bounds, step_ms, known, top_ms)
+            watermark = _SourceWatermark(spark, workspace, bounds, step_ms, state, top_ms)
             arrived[node.id], rises, reached = watermark.of(arrived[node.id], units[node.id])
         if plan.state_expires and units[node.id]:
             tops += arrived[node.id].tops(units[node.id], by_arrival)
         # A source becomes active with its first new event, or when it ends.
-        was_idle = known.is_idle and not known.has_ended
+        was_idle = state.is_idle and not state.has_ended
         counts_from = before.last_seq + 1 if units[node.id] else numbers.ends.get(node.id, MAX_WATERMARK)
         stretches = idle.get(node.id, ((MIN_WATERMARK, counts_from),) if was_idle else ())
         stays = was_idle and counts_from == MAX_WATERMARK
@@ -303,11 +303,11 @@ def ingest(
                 turns.append(Turn(first, node.id, is_idle=True))
             if first > before.last_seq and until <= numbers.last_seq:
                 turns.append(Turn(until, node.id, is_idle=False))
-        begun = known.first_seq
+        begun = state.first_seq
         if begun is None and node.id in first_ranks:
             begun = numbers.seq_of(first_ranks[node.id])
-        lines[node.id] = SourceLine(rises, numbers.ends.get(node.id), known.mark_ms, stretches, begun)
-        has_ended = known.has_ended or node.id in ending
+        lines[node.id] = SourceLine(rises, numbers.ends.get(node.id), state.mark_ms, stretches, begun)
+        has_ended = state.has_ended or node.id in ending
         after[node.id] = SourceState(top_ms, reached, has_ended, stays or node.id in numbers.idle, begun)
     rejected = tuple(path for given in read.values() for path in given.rejected)
     cut = {name: given.cut for name, given in read.items() if given.cut}

@@ -122,7 +122,7 @@ def take_in(
             raise SourceError(message, node.id) from error
     try:
         # One job for the parts of all scans. Each part is a unit; the part's index is the unit's number.
-        work = [partial(_read_part, each, number) for each in scanned for number in range(len(each.scan.parts))]
+        work = [partial(_read_part, entry, number) for entry in scanned for number in range(len(entry.scan.parts))]
         reports += run_each(spark, work, heard)
     except PySparkException as error:
         if not (node_id := failing_node(error)):
@@ -143,7 +143,7 @@ def _foreign_among(scanned: Sequence[_Scanned]) -> SourceError | None:
     The worker had no time to tell which. Each file is tried once more, in a process of its own.
     """
     names: dict[str, str] = {}
-    for source, part in [(each, part) for each in scanned if each.scan.is_foreign for part in each.scan.parts]:
+    for source, part in [(entry, part) for entry in scanned if entry.scan.is_foreign for part in entry.scan.parts]:
         node = source.node
         names.setdefault(part.name, node)
         try:
@@ -161,8 +161,8 @@ def _foreign_among(scanned: Sequence[_Scanned]) -> SourceError | None:
 
 
 def _tried(read: Callable[[Any], Iterator[ReadPart]], part: Any) -> Iterator[int]:
-    for found in read(part):
-        yield found.records.num_rows
+    for read_part in read(part):
+        yield read_part.records.num_rows
 
 
 def _unit_files(given: Given, workspace: Workspace, changes: bool, scan: Scan | None) -> UnitFiles:
@@ -210,15 +210,15 @@ class _Scanned:
 
 def _share(scanned: list[_Scanned], scan: Scan, made: _Made) -> None:
     """Add a source to the scans, to an equal one if there is one."""
-    for at, known in enumerate(scanned):
-        if known.scan != scan:
+    for at, entry in enumerate(scanned):
+        if entry.scan != scan:
             continue
-        for place, other in enumerate(known.made):
+        for place, other in enumerate(entry.made):
             if other.is_like(made):
                 both = replace(other, files=other.files + made.files)
-                scanned[at] = replace(known, made=(*known.made[:place], both, *known.made[place + 1 :]))
+                scanned[at] = replace(entry, made=(*entry.made[:place], both, *entry.made[place + 1 :]))
                 return
-        scanned[at] = replace(known, made=(*known.made, made))
+        scanned[at] = replace(entry, made=(*entry.made, made))
         return
     scanned.append(_Scanned(scan, (made,)))
 
@@ -226,27 +226,27 @@ def _share(scanned: list[_Scanned], scan: Scan, made: _Made) -> None:
 def _read_part(source: _Scanned, number: int) -> Iterator[Report]:
     name = f"{number:06d}-{task_name()}"
     writers = [
-        (made, made.files[0].begin(number, name), [files.rejected(name) for files in made.files])
-        for made in source.made
+        (group, group.files[0].begin(number, name), [files.rejected(name) for files in group.files])
+        for group in source.made
     ]
     failing = source.node
     cut: Counter[str] = Counter()
     try:
         for part in source.scan.read(source.scan.parts[number]):
             cut.update(part.cut)
-            for made, unit, rejected in writers:
-                failing = made.files[0].node
-                computed = made.compute(part)
+            for group, unit, rejected in writers:
+                failing = group.files[0].node
+                computed = group.compute(part)
                 unit.write(computed.records, number, number)
-                for files, file in zip(made.files, rejected, strict=True):
+                for files, file in zip(group.files, rejected, strict=True):
                     file.write(_rejected_batch(files.node, computed.rejected))
             failing = source.node
     except Exception as error:
         raise NodeFailed(failing, error) from error
     size = _bytes_of(source.scan.parts[number])
-    for made, unit, rejected in writers:
+    for group, unit, rejected in writers:
         written = unit.close()
-        for files, file in zip(made.files, rejected, strict=True):
+        for files, file in zip(group.files, rejected, strict=True):
             if written is not None:
                 yield {**written, "node": files.node}
             if file.close():
@@ -317,7 +317,7 @@ def _read_by_spark(
     )
     reports = run(frames.rows, task, heard=heard)
     units = units_of(reports, node_id)
-    if any(one.last > other.first for one, other in zip(units, units[1:], strict=False)):
+    if any(previous.last > other.first for previous, other in zip(units, units[1:], strict=False)):
         # Rows of several partitions were mixed: sort them first.
         reports = run(frames.rows.orderBy(ORDINAL), task)
     return reports

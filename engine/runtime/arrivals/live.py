@@ -123,10 +123,10 @@ class LiveEvents:
         self._run.files.sync(needed - self._synced)
         self._synced = needed
         after = events.ingested.after
-        known = after.to_json()
+        arrival_state = after.to_json()
         marks = {name: standing.to_json() for name, standing in kept.marks.items()}
         return Checkpoint(
-            events.number, known, self._positions, self._ended, states, bundles, marks, outbox.to_json()
+            events.number, arrival_state, self._positions, self._ended, states, bundles, marks, outbox.to_json()
         ).to_json()
 
     def kept(self) -> Kept:
@@ -177,14 +177,14 @@ class LiveEvents:
                 continue
             self._hold(False)
             taken = self._poll(ending=wish is Wish.END)
-            if self._is_stopping() and any(each.position is None for each in taken.values()):
+            if self._is_stopping() and any(intake.position is None for intake in taken.values()):
                 # A source has not begun, and what was taken of the others would lack its records.
                 continue
-            self._behind = any(each.behind for each in taken.values())
+            self._behind = any(intake.behind for intake in taken.values())
             self._say("running", taken)
-            self._positions |= {name: each.position for name, each in taken.items()}
-            self._ended += [name for name, each in taken.items() if each.is_end or wish is Wish.END]
-            took = {name: each.what for name, each in taken.items() if each.what is not None}
+            self._positions |= {name: intake.position for name, intake in taken.items()}
+            self._ended += [name for name, intake in taken.items() if intake.is_end or wish is Wish.END]
+            took = {name: intake.what for name, intake in taken.items() if intake.what is not None}
             idle = self._idleness.newly_idle(self._before, self._ended, self._held, took, _now_ms())
             if took or idle or self._announced():
                 ended = [name for name in self._ended if not self._before.of(name).has_ended]
@@ -277,12 +277,12 @@ class LiveEvents:
     def _say(self, state: str, taken: dict[str, Taken]) -> None:
         """Report the state of the run."""
         sources = dict(self._run.progress.live.sources) if self._run.progress.live is not None else {}
-        for name, each in taken.items():
+        for name, intake in taken.items():
             before = sources[name].notes if name in sources else ()
-            for note in each.notes:
+            for note in intake.notes:
                 if note not in before:
                     self._live.say(name, note)
-            sources[name] = SourceProgress(each.behind, tuple(each.notes), is_ended=each.is_end)
+            sources[name] = SourceProgress(intake.behind, tuple(intake.notes), is_ended=intake.is_end)
         for name, known in sources.items():
             is_idle, is_waiting = self._before.of(name).is_idle, name in self._held
             sources[name] = replace(known, is_idle=is_idle, is_waiting=is_waiting)

@@ -179,12 +179,12 @@ def _write(how: _Numbering, unit: Unit, first: int) -> Iterator[Report]:
     clock = None
     if how.has_clock:
         clock = workspace.save(workspace.place("numbered", how.node, f"{name}.clock.npy"), _clock(how, whole))
-    kept = whole.filter(pc.is_valid(whole.column(KIND)))
-    epochs = np.searchsorted(np.array(how.bounds), kept.column(SEQ).to_numpy(), side="left")
+    changelog = whole.filter(pc.is_valid(whole.column(KIND)))
+    epochs = np.searchsorted(np.array(how.bounds), changelog.column(SEQ).to_numpy(), side="left")
     records = []
     for epoch in np.unique(epochs).tolist():
         file = PartFile(workspace.place("numbered", how.node, f"{name}.{epoch}.parquet"), schema)
-        for batch in kept.select(schema.names).cast(schema).filter(pa.array(epochs == epoch)).to_batches():
+        for batch in changelog.select(schema.names).cast(schema).filter(pa.array(epochs == epoch)).to_batches():
             file.write(batch)
         file.close()
         records.append((epoch, file.path, file.rows))

@@ -147,7 +147,7 @@ def ranked(
             ranks = {name: Following(offset) for name, offset in offsets_of(counts).items()}
         case "in_turn":
             for at, name in enumerate(names):
-                others = tuple((counts[one], place < at) for place, one in enumerate(names) if place != at)
+                others = tuple((counts[other], place < at) for place, other in enumerate(names) if place != at)
                 ranks[name] = Turns(others, before)
             ranks |= tables
         case "listed":
@@ -235,8 +235,8 @@ def _merged(
     events. before: the number of events before all of them.
     """
 
-    ends = [known.end for known in recorded.values() if known.end is not None]
-    steps = next((known.clock for known in recorded.values() if known.clock), ())
+    ends = [numbered.end for numbered in recorded.values() if numbered.end is not None]
+    steps = next((numbered.clock for numbered in recorded.values() if numbered.clock), ())
 
     def below(parts: Sequence[pa.Array], number: int | None) -> int:
         """The number of events with smaller numbers."""
@@ -275,9 +275,9 @@ def _merged(
             lowest = int(own.min()) + before if len(own) else None
             yield {"source": name, "path": path, "last": last, "first": lowest, "idle": idle}
 
-    found = list(run_each(spark, [task]))
-    now = [(first, time_ms) for report in found for first, time_ms in report.get("now", ())]
-    reports = {report["source"]: report for report in found if "source" in report}
+    task_reports = list(run_each(spark, [task]))
+    now = [(first, time_ms) for report in task_reports for first, time_ms in report.get("now", ())]
+    reports = {report["source"]: report for report in task_reports if "source" in report}
     return Order(
         {name: Saved(workspace, reports[name]["path"], before) for name in units},
         {name: reports[name]["last"] for name in units},

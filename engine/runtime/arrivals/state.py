@@ -58,8 +58,8 @@ class ArrivalState:
     @property
     def top_ms(self) -> int:
         """The largest event time of all sources; MIN_WATERMARK before the first."""
-        known = (source.top_ms for source in self.sources.values())
-        return max((top_ms for top_ms in known if top_ms is not None), default=MIN_WATERMARK)
+        tops_ms = (source.top_ms for source in self.sources.values())
+        return max((top_ms for top_ms in tops_ms if top_ms is not None), default=MIN_WATERMARK)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -69,8 +69,8 @@ class ArrivalState:
     def from_json(cls, values: Mapping[str, Any]) -> ArrivalState:
         """From plain values."""
         sources = {
-            name: SourceState(**{**known, "reached": WatermarkState(**known["reached"])})
-            for name, known in values["sources"].items()
+            name: SourceState(**{**stored, "reached": WatermarkState(**stored["reached"])})
+            for name, stored in values["sources"].items()
         }
         told = values.get("now_ms"), values.get("layout", 1), values.get("arrived_ms")
         return cls(values["last_seq"], sources, values["is_written"], *told)

@@ -42,11 +42,11 @@ class Branch:
 
     def of(self, records: pa.RecordBatch) -> pa.RecordBatch:
         """The output records of some records of the input."""
-        made = self.project(of_kinds(records, self.kinds), POSITION)
-        if self.suffix and made.num_rows:
-            at = made.schema.names.index(STEP)
-            made = made.set_column(at, STEP, longer(made.column(STEP), self.suffix))
-        return made
+        output = self.project(of_kinds(records, self.kinds), POSITION)
+        if self.suffix and output.num_rows:
+            at = output.schema.names.index(STEP)
+            output = output.set_column(at, STEP, longer(output.column(STEP), self.suffix))
+        return output
 
 
 def branches_of(

@@ -74,7 +74,7 @@ class EdgeWriter:
         self._node = files.node
         self._part = PartFile(files.workspace.place(*files.folder, f"{name}.parquet"), self.schema)
         # What follows two steps of a file, such as a union, has a file of each.
-        self._followers = [(each, each.files.begin(f"{name}.{at}")) for at, each in enumerate(files.followers)]
+        self._followers = [(child, child.files.begin(f"{name}.{at}")) for at, child in enumerate(files.followers)]
         self._bounds: tuple[int, int] | None = None
         self._is_rising = True
 

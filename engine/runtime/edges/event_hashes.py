@@ -80,7 +80,7 @@ def _hash_file(workspace: Workspace, records: EdgeRecords, file: EdgeFile, place
 
 
 def _compare(workspace: Workspace, ours: Sequence[str], theirs: Sequence[str], last_seq: int) -> Iterator[Report]:
-    (our_sums, our_counts), (their_sums, their_counts) = (_of_run(workspace, each, last_seq) for each in (ours, theirs))
+    (our_sums, our_counts), (their_sums, their_counts) = (_of_run(workspace, side, last_seq) for side in (ours, theirs))
     differs = np.flatnonzero((our_sums != their_sums) | (our_counts != their_counts))
     events = int(np.count_nonzero(our_counts + their_counts))
     yield {"events": events, "changed": len(differs), "first": int(differs[0]) if len(differs) else None}
@@ -99,11 +99,11 @@ def _of_run(workspace: Workspace, paths: Sequence[str], last_seq: int) -> tuple[
 
 def row_hashes(seed: int, columns: Sequence[pa.Array]) -> Hashes:
     """The hash of each row."""
-    found = _mixed(np.full(len(columns[0]), seed, np.uint64))
+    hashes = _mixed(np.full(len(columns[0]), seed, np.uint64))
     for column in columns:
         # Not symmetric: which column has a value counts.
-        found = _mixed(found * _FACTOR + _hashes(column))
-    return found
+        hashes = _mixed(hashes * _FACTOR + _hashes(column))
+    return hashes
 
 
 def _hashes(column: pa.Array) -> Hashes:
@@ -126,8 +126,8 @@ def _of_objects(column: pa.Array) -> Hashes:
     if pa.types.is_nested(column.type) or pa.types.is_null(column.type):
         return np.array([_of_text(repr(value)) for value in column.to_pylist()], np.uint64)
     coded = pc.dictionary_encode(column)
-    each = np.array([_of_text(repr(value)) for value in coded.dictionary.to_pylist()] or [0], np.uint64)
-    return _with_nulls(each[coded.indices.fill_null(0).to_numpy()], column)
+    hashes = np.array([_of_text(repr(value)) for value in coded.dictionary.to_pylist()] or [0], np.uint64)
+    return _with_nulls(hashes[coded.indices.fill_null(0).to_numpy()], column)
 
 
 def _of_text(text: str) -> int:

@@ -25,8 +25,8 @@ class ArrowCall:
 
     def beside(self, records: Any) -> Any:
         """The records with the results as their last column. Raises FunctionFailed."""
-        made = self.call.on([argument(records) for argument in self.arguments], records.num_rows)
-        return records.append_column(self.call.name, made)
+        results = self.call.on([argument(records) for argument in self.arguments], records.num_rows)
+        return records.append_column(self.call.name, results)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def arrow_projection(projection: Projection, input_schema: Schema, made: Schema)
     call = None
     if projection.call is not None:
         arguments = [Expression.parse(text).arrow(input_schema) for text in projection.call.arguments]
-        call = ArrowCall(projection.call, tuple(each for each in arguments if each is not None))
+        call = ArrowCall(projection.call, tuple(argument for argument in arguments if argument is not None))
         if len(call.arguments) < len(arguments):
             return None
         input_schema = Schema((*input_schema, Column(projection.call.name, projection.call.type)))

@@ -88,14 +88,14 @@ class EdgeRecords:
     def batches(self, workspace: Workspace, file: EdgeFile, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The records of one of the files: some of SEQ, STEP, KIND and the columns, in the order of the file."""
         implied = {SEQ: file.first_seq, STEP: self.step, KIND: self.kind}
-        known = {name for name, value in implied.items() if value is not None}
+        implied_names = {name for name, value in implied.items() if value is not None}
         held = self._held
-        read = list(dict.fromkeys(held.get(name, name) for name in names if name not in known))
+        read = list(dict.fromkeys(held.get(name, name) for name in names if name not in implied_names))
         first = file.first_seq or 0
         # If no column of a file is needed, any column gives the number of rows.
         for batch in workspace.read(file.path, read or [UNIT if file.first_seq is not None else SEQ]):
             size = batch.num_rows
-            whole = self.seen(batch, names, {name: self._known(name, first, size) for name in known})
+            whole = self.seen(batch, names, {name: self._known(name, first, size) for name in implied_names})
             if file.first_seq is not None:
                 low, high = max(file.low - first, 0), min(file.high - first + 1, size)
                 whole = whole.slice(low, max(high - low, 0))
@@ -225,8 +225,8 @@ def numbered(spark: SparkSession, read: DataFrame, files: Sequence[EdgeFile]) ->
     if max(starts) < _LISTED:
         listed = ", ".join(f"{starts.get(at, 0)}L" for at in range(max(starts) + 1))
         return read.withColumn(SEQ, f.expr(f"element_at(array({listed}), {UNIT} + 1)") + place)
-    known = spark.createDataFrame(list(starts.items()), f"{ddl(UNIT)}, __start bigint")
-    joined = read.withColumn(PLACE, place).join(f.broadcast(known), UNIT)
+    unit_starts = spark.createDataFrame(list(starts.items()), f"{ddl(UNIT)}, __start bigint")
+    joined = read.withColumn(PLACE, place).join(f.broadcast(unit_starts), UNIT)
     return joined.withColumn(SEQ, f.col("__start") + f.col(PLACE))
 
 

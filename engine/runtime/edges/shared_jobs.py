@@ -66,9 +66,13 @@ class SharedJobs:
             return None
         branches = {node.id: own}
         for other in self._stateless:
-            if other.id != node.id and other.id not in done and all(self._stored(one) in there for one in other.inputs):
-                found = self._branches_on(other, there)
-                branches |= {} if found is None else {other.id: found}
+            if (
+                other.id != node.id
+                and other.id not in done
+                and all(self._stored(input_) in there for input_ in other.inputs)
+            ):
+                other_branches = self._branches_on(other, there)
+                branches |= {} if other_branches is None else {other.id: other_branches}
         nodes = [self.plan.node(name) for name in branches]
         files = dict(zip(branches, self._files(nodes, epoch), strict=True))
         work = [
@@ -78,10 +82,10 @@ class SharedJobs:
             for file in branch.records.files
         ]
         here = are_few(sum(branch.records.rows for of_node in branches.values() for branch in of_node))
-        reports = run_each(spark, [partial(_write, *each, place) for place, each in enumerate(work)], here=here)
+        reports = run_each(spark, [partial(_write, *job, place) for place, job in enumerate(work)], here=here)
         written: dict[str, EdgeRecords] = {}
-        for each in files.values():
-            written |= each.written(reports)
+        for edge_files in files.values():
+            written |= edge_files.written(reports)
         return written
 
     @cached_property
@@ -97,16 +101,16 @@ class SharedJobs:
 
     def _files(self, nodes: Sequence[NodePlan], epoch: int) -> list[EdgeFiles]:
         """The files of edges that one job writes, each with those of the steps that follow it."""
-        made = {node.id for node in nodes}
+        job_ids = {node.id for node in nodes}
         following: dict[str, list[tuple[NodePlan, Branch]]] = {}
         for other in self._stateless:
-            stored = [self._stored(one) for one in other.inputs]
-            if other.id in made or not all(port == OUT and name in made for name, port in stored):
+            stored = [self._stored(input_) for input_ in other.inputs]
+            if other.id in job_ids or not all(port == OUT and name in job_ids for name, port in stored):
                 continue
             nothing = {edge: EdgeRecords(self.plan.node(edge[0]).schema, (), 0) for edge in stored}
             branches = self._branches_on(other, nothing)
             if branches is not None:
-                made.add(other.id)
+                job_ids.add(other.id)
                 for (name, _), branch in zip(stored, branches, strict=True):
                     following.setdefault(name, []).append((other, branch))
 
@@ -122,11 +126,11 @@ class SharedJobs:
         step = step_of(self.plan, node)
         assert isinstance(step, Native)
         inputs = []
-        for one in node.inputs:
-            view, records = self.views.get((one.node, one.port)), there[self._stored(one)]
-            inputs.append(records if view is None else records.seen_as(view, one.schema))
+        for input_ in node.inputs:
+            view, records = self.views.get((input_.node, input_.port)), there[self._stored(input_)]
+            inputs.append(records if view is None else records.seen_as(view, input_.schema))
         allowed = node.mode if self.plan.drops_retractions else None
-        return branches_of(node, step, inputs, [self.plan.passing(one, allowed) for one in node.inputs])
+        return branches_of(node, step, inputs, [self.plan.passing(input_, allowed) for input_ in node.inputs])
 
     def _stored(self, input_: InputPlan) -> Edge:
         """The edge with the files of an input."""

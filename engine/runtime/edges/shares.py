@@ -35,12 +35,12 @@ def shares_of(plan: Plan, views: Mapping[Edge, EdgeView]) -> Mapping[Edge, Share
     stored = {edge: (views[edge].node, views[edge].port) if edge in views else edge for edge in edges}
     chosen = _chosen(plan, edges)
     # A view needs the records of its edge; of those, it costs nothing.
-    kept = {stored[edge] for edge in chosen}
+    kept_edges = {stored[edge] for edge in chosen}
     one_in = one_key_in(plan.pipeline.options)
     by = _keys(plan) if one_in > 1 else {}
     shares: dict[Edge, Share] = {}
     for edge, base in stored.items():
-        if base not in kept:
+        if base not in kept_edges:
             shares[edge] = NONE
         elif base not in by:
             shares[edge] = ALL
@@ -51,12 +51,12 @@ def shares_of(plan: Plan, views: Mapping[Edge, EdgeView]) -> Mapping[Edge, Share
 
 def _chosen(plan: Plan, edges: Sequence[Edge]) -> Sequence[Edge]:
     names = kept_outputs(plan.pipeline.options)
-    known = {node if port == OUT else f"{node}.{port}": (node, port) for node, port in edges}
+    by_name = {node if port == OUT else f"{node}.{port}": (node, port) for node, port in edges}
     for name in names:
-        if name not in known:
-            message = f"options: {KEEP_EDGES.name} has {name!r}, which is no output. {available(name, known)}."
+        if name not in by_name:
+            message = f"options: {KEEP_EDGES.name} has {name!r}, which is no output. {available(name, by_name)}."
             raise PipelineError(message, "", "options")
-    return [known[name] for name in names] or edges
+    return [by_name[name] for name in names] or edges
 
 
 def _seen(plan: Plan, view: EdgeView | None, edge: Edge, by: tuple[str, ...]) -> tuple[str, ...]:
@@ -80,17 +80,17 @@ def _keys(plan: Plan) -> Mapping[Edge, tuple[str, ...]]:
         followed[node.id, OUT] = _passed_on(plan, node, inputs)
         for port in node.second:
             followed[node.id, port] = inputs[node.operator.input_of_port(port)]
-    found: dict[Edge, tuple[str, ...]] = {}
+    key_columns: dict[Edge, tuple[str, ...]] = {}
     for (name, port), columns in followed.items():
         node = plan.node(name)
         upsert_key = node.row_key if port == OUT and not node.mode.is_insert_only else None
         for source, key in keys.items():
-            own = [next((each for each, known in columns.items() if (source, part) in known), None) for part in key]
-            by = tuple(each for each in own if each is not None)
+            own = [next((column for column, parts in columns.items() if (source, part) in parts), None) for part in key]
+            by = tuple(column for column in own if column is not None)
             if len(by) == len(key) and (upsert_key is None or set(by) <= set(upsert_key)):
-                found[name, port] = by
+                key_columns[name, port] = by
                 break
-    return found
+    return key_columns
 
 
 def _note_keys(plan: Plan, node: NodePlan, inputs: Sequence[Columns], keys: dict[str, tuple[str, ...]]) -> None:
@@ -101,7 +101,7 @@ def _note_keys(plan: Plan, node: NodePlan, inputs: Sequence[Columns], keys: dict
     for input_, given, columns in zip(node.inputs, step.inputs, inputs, strict=True):
         parts = [columns.get(_plain(text, input_.schema) or "", _NOTHING) for text in given.keys]
         for source in sorted({source for part in parts for source, _ in part}):
-            own = [min((column for each, column in part if each == source), default=None) for part in parts]
+            own = [min((column for origin, column in part if origin == source), default=None) for part in parts]
             if None not in own:
                 keys.setdefault(source, tuple(column for column in own if column is not None))
 
@@ -116,16 +116,16 @@ def _passed_on(plan: Plan, node: NodePlan, inputs: Sequence[Columns]) -> Columns
             plain = [_plain(text, input_.schema) if projection.each is None else None for text in projection.values]
             sides.append([columns.get(name or "", _NOTHING) for name in plain])
         # A column of a union has the values of all inputs.
-        every = [frozenset().union(*each) if all(each) else _NOTHING for each in zip(*sides, strict=True)]
+        every = [frozenset().union(*parts) if all(parts) else _NOTHING for parts in zip(*sides, strict=True)]
         return dict(zip(node.schema.names, every, strict=True))
     kind = getattr(node.operator, "kind", None)
     padded = (kind.keeps_right, kind.keeps_left) if isinstance(kind, JoinKind) else (False, False)
-    made: dict[str, frozenset[tuple[str, str]]] = {}
+    passed: dict[str, frozenset[tuple[str, str]]] = {}
     names = [input_.schema.names for input_ in node.inputs]
     for at, origin in enumerate(node.operator.origins(names, node.schema.names)):
         for column, own in origin.columns if origin is not None and not (len(inputs) > 1 and padded[at]) else ():
-            made[own] = made.get(own, _NOTHING) | inputs[at].get(column, _NOTHING)
-    return made
+            passed[own] = passed.get(own, _NOTHING) | inputs[at].get(column, _NOTHING)
+    return passed
 
 
 def _plain(text: str, schema: Schema) -> str | None:

@@ -169,10 +169,10 @@ class Account:
 
         What the key's first record met had expired before, and was told by its earlier epoch.
         """
-        for one in expired[self._met :]:
-            if one.seq > self._first_seq:
-                place = min(bisect_left(self._seqs, one.seq), self._place_at(one.expired_ms), self._last)
-                self._expired_counts[one.kind][place] += one.entries
+        for expiry in expired[self._met :]:
+            if expiry.seq > self._first_seq:
+                place = min(bisect_left(self._seqs, expiry.seq), self._place_at(expiry.expired_ms), self._last)
+                self._expired_counts[expiry.kind][place] += expiry.entries
         self._met = len(expired)
 
     def written(self) -> None:
@@ -191,8 +191,8 @@ class Account:
         placed: list[tuple[Longs, Longs]] = []
         for kind, (changes, of_kind) in enumerate(zip(all_changes, (*own, None), strict=True)):
             # Where a key has one entry, both change alike.
-            known = next((row for before, row in placed if of_kind is None and np.array_equal(before, changes)), None)
-            row = self._placed(changes, records, of_kind) if known is None else known
+            twin = next((row for before, row in placed if of_kind is None and np.array_equal(before, changes)), None)
+            row = self._placed(changes, records, of_kind) if twin is None else twin
             self._entries[kind] += row
             if of_kind is None:
                 placed.append((changes, row))
@@ -271,7 +271,7 @@ class Account:
         """The changes of keys, at the points of the records that caused them. own: the records to look at."""
         if not changes.any():
             return np.zeros(len(self._seqs), np.int64)
-        groups, seqs = (each if own is None else each[own] for each in (records.groups, records.seqs))
+        groups, seqs = (column if own is None else column[own] for column in (records.groups, records.seqs))
         runs, size = Runs.of(groups), len(changes)
         places = self._points.places(seqs)
         change = changes[groups]
@@ -329,7 +329,7 @@ def held_of(node: str, points: Points, reports: Sequence[Report]) -> Held:
         for kind, time_ms, number in report["later"]:
             later[kind, time_ms] += number
     size, of_entries = (sum(report["bytes"][at] for report in reports) for at in (0, 1))
-    largest = heapq.nlargest(LARGEST, (tuple(each) for report in reports for each in report["largest"]))
+    largest = heapq.nlargest(LARGEST, (tuple(entry) for report in reports for entry in report["largest"]))
     changes = tuple((*at, number) for at, number in sorted(later.items()) if number)
     return Held(
         node, points.kinds, points.seqs, total("entries"), total("expired"), changes, size, of_entries, tuple(largest)

@@ -70,8 +70,8 @@ class Bucket:
                 continue
             low, end = int(starts[first]), int(ends[first])
             # The state of the key is complete in its first slice.
-            kept = int((self.order[low:end] < len(self.kept.is_empty)).sum())
-            for at, high in pairwise([low, *range(low + kept + size, end, size), end]):
+            state_rows = int((self.order[low:end] < len(self.kept.is_empty)).sum())
+            for at, high in pairwise([low, *range(low + state_rows + size, end, size), end]):
                 yield self._slice(at, high, np.array([at]), goes_on=high < end, is_rest=at > low)
             first += 1
 
@@ -103,13 +103,13 @@ def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | No
     """Read a bucket and sort it. until_ms: timers up to this watermark are due; None: no timers are due."""
     records = gathered.read(bucket)
     keys = tuple(records.column(name) for name in gathered.shape.keys)
-    kept = states.nothing
+    state = states.nothing
     if states.files:
-        kept = states.read(bucket, gathered.buckets, key_hashes(records, gathered.shape.keys), until_ms)
-    before = len(kept.is_empty)
+        state = states.read(bucket, gathered.buckets, key_hashes(records, gathered.shape.keys), until_ms)
+    before = len(state.is_empty)
     in_order = by_position(records)
     if before:
-        keys = tuple(pa.concat_arrays(both) for both in zip(kept.keys, keys, strict=True))
+        keys = tuple(pa.concat_arrays(both) for both in zip(state.keys, keys, strict=True))
     codes, bits = codes_of(keys, before + records.num_rows)
     if in_order is not None:
         # State rows precede all records, in stored order.
@@ -117,4 +117,4 @@ def load(gathered: Gathered, bucket: int, states: StateStore, until_ms: int | No
         codes = codes[in_order]
     order = order_of(codes, bits)
     runs = Runs.of(codes[order])
-    return Bucket(keys, records, kept, order if in_order is None else in_order[order], runs)
+    return Bucket(keys, records, state, order if in_order is None else in_order[order], runs)

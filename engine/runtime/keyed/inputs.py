@@ -110,20 +110,20 @@ class EdgePiece:
         if self.kinds is not None and KIND not in position:
             position.append(KIND)
         for batch in self.records.batches(workspace, self.file, [*position, *self.columns]):
-            kept = of_kinds(batch, self.kinds)
+            chosen = of_kinds(batch, self.kinds)
             if self.where is not None:
-                kept = meeting(kept, self.where(kept))
-            columns = {name: plain(self.made[name](kept)) for name in shape.keys}
+                chosen = meeting(chosen, self.where(chosen))
+            columns = {name: plain(self.made[name](chosen)) for name in shape.keys}
             if share is not None:
-                mine = share.of(list(columns.values()), kept.num_rows)
-                kept, columns = kept.filter(mine), {name: column.filter(mine) for name, column in columns.items()}
-            columns |= {name: kept.column(name) for name in position}
+                mine = share.of(list(columns.values()), chosen.num_rows)
+                chosen, columns = chosen.filter(mine), {name: column.filter(mine) for name, column in columns.items()}
+            columns |= {name: chosen.column(name) for name in position}
             if PORT in shape.rows.names:
-                columns[PORT] = pa.array(np.full(kept.num_rows, self.port, np.int8))
+                columns[PORT] = pa.array(np.full(chosen.num_rows, self.port, np.int8))
             if self.is_of_several:
                 columns[STEP] = longer(columns[STEP], ordinal(self.port))
-            columns |= {name: plain(function(kept)) for name, function in self.made.items() if name not in columns}
-            yield _rows(columns, kept.num_rows, shape.rows)
+            columns |= {name: plain(function(chosen)) for name, function in self.made.items() if name not in columns}
+            yield _rows(columns, chosen.num_rows, shape.rows)
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ class StepInput:
     def suspects(self) -> Sequence[Suspects]:
         """Its records, with the expressions of the step."""
         return [
-            suspects_of(records, kinds, (*one.keys, *one.values), one.where)
-            for records, kinds, one in zip(self.edges, self.passing, self.step.inputs, strict=True)
+            suspects_of(records, kinds, (*keyed.keys, *keyed.values), keyed.where)
+            for records, kinds, keyed in zip(self.edges, self.passing, self.step.inputs, strict=True)
         ]
 
 
@@ -174,8 +174,8 @@ class Gathered:
         """The records of a bucket in any order."""
         share = None if self.is_spread else Share(bucket, self.buckets)
         pieces = (piece.batches(self.workspace, self.shape, share) for piece in self.pieces[bucket])
-        found = [batch for batches in pieces for batch in batches]
-        return pa.concat_batches(found) if found else _rows({}, 0, self.shape.rows)
+        records = [batch for batches in pieces for batch in batches]
+        return pa.concat_batches(records) if records else _rows({}, 0, self.shape.rows)
 
 
 def gather(
@@ -183,30 +183,30 @@ def gather(
 ) -> tuple[Shape, tuple[Piece, ...]]:
     """The whole input of a step. run: the tasks, if Spark computes it."""
     step, inputs = given.step, given.edges
-    functions_of = [compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
+    functions_of = [compiled(keyed, records.schema) for keyed, records in zip(step.inputs, inputs, strict=True)]
     if any(functions is None for functions in functions_of):
         shape, pieces, _ = pieces_of(workspace, gathered_frame(spark, given), step, folder, run)
         return shape, pieces
     has_ports = len(inputs) > 1
-    known = inputs[0] if not has_ports else EdgeRecords(inputs[0].schema, (), 0)
+    implied = inputs[0] if not has_ports else EdgeRecords(inputs[0].schema, (), 0)
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
     fields = [*([PORT] if has_ports else []), SEQ]
-    fields += [*([STEP] if known.step is None else []), *([KIND] if known.kind is None else [])]
+    fields += [*([STEP] if implied.step is None else []), *([KIND] if implied.kind is None else [])]
     typed: dict[str, pa.DataType] = {}
     values: list[tuple[str, ...]] = []
     pieces_now: list[Piece] = []
-    for port, (one, records, functions) in enumerate(zip(step.inputs, inputs, functions_of, strict=True)):
+    for port, (keyed, records, functions) in enumerate(zip(step.inputs, inputs, functions_of, strict=True)):
         assert functions is not None
-        made = {name: functions[key] for name, key in zip(keys, one.keys, strict=True)}
+        computed = {name: functions[key] for name, key in zip(keys, keyed.keys, strict=True)}
         # Parts of a key among the values need no second copy, unless the records of other inputs have them too.
-        places = {} if has_ports else {key: name for name, key in zip(keys, one.keys, strict=True)}
-        names = tuple(places.setdefault(value, value_name(port, at)) for at, value in enumerate(one.values))
+        places = {} if has_ports else {key: name for name, key in zip(keys, keyed.keys, strict=True)}
+        names = tuple(places.setdefault(value, value_name(port, at)) for at, value in enumerate(keyed.values))
         values.append(names)
-        made |= {name: functions[value] for name, value in zip(names, one.values, strict=True)}
-        typed |= {name: plain_type(function.type.arrow) for name, function in made.items()}
-        pieces_now += edge_pieces(one, records, functions, made, given.passing[port], port, has_ports)
+        computed |= {name: functions[value] for name, value in zip(names, keyed.values, strict=True)}
+        typed |= {name: plain_type(function.type.arrow) for name, function in computed.items()}
+        pieces_now += edge_pieces(keyed, records, functions, computed, given.passing[port], port, has_ports)
     rows = pa.schema([*arrow_fields(*fields), *(pa.field(name, type_) for name, type_ in typed.items())])
-    return Shape(keys, tuple(values), rows, known.kind, known.step), tuple(pieces_now)
+    return Shape(keys, tuple(values), rows, implied.kind, implied.step), tuple(pieces_now)
 
 
 def edge_pieces(
@@ -293,7 +293,7 @@ def pieces_of(
     reports = run(frame, task)
     paths = {what: sorted(report[what] for report in reports if report[what]) for what in ("closed", "open")}
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
-    values = [tuple(value_name(port, at) for at in range(len(one.values))) for port, one in enumerate(step.inputs)]
+    values = [tuple(value_name(port, at) for at in range(len(keyed.values))) for port, keyed in enumerate(step.inputs)]
     names = [PORT, *POSITION, *keys, *(name for of_port in values for name in of_port), *(ENDS if bundled else ())]
     rows = pa.schema([(name, plain_type(arrow.field(name).type)) for name in names])
     return Shape(keys, tuple(values), rows), tuple(map(RowsPiece, paths["closed"])), tuple(paths["open"])

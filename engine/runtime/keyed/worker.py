@@ -71,15 +71,15 @@ class PlainTask:
         had_state = False
         records = 0
         for part in load(self.given, bucket, self.states, due_until(timeline)).slices(_SLICE):
-            kept = dict(zip(*(column.to_pylist() for column in part.state.columns[:2]), strict=True))
-            known = frozenset(part.had_state.tolist())
+            packed = dict(zip(*(column.to_pylist() for column in part.state.columns[:2]), strict=True))
+            with_state = frozenset(part.had_state.tolist())
             entries = iter(self._rows(part.rows, timeline))
             counts = np.bincount(part.groups, minlength=part.size).tolist()
             keys = list(zip(*map(to_pylist, part.keys), strict=True)) or [()] * part.size
             times.start()
             for place, (key, count) in enumerate(zip(keys, counts, strict=True)):
                 if not part.is_rest:
-                    saved, had_state, records = _unpack(kept.get(place)), place in known, 0
+                    saved, had_state, records = _unpack(packed.get(place)), place in with_state, 0
                     loop.key(key, saved)
                     account.begin(loop.kernel, had_state=saved is not None)
                 self._feed(islice(entries, count), loop, writer, times)
@@ -199,11 +199,11 @@ class _Writer:
             self._files.fired(Fired(*np.array(out.fired, np.int64).T))
             out.fired.clear()
         if self._states and (all_of_it or len(self._states) >= _FLUSH):
-            keys, kept, expires_ms = zip(*self._states, strict=True)
-            due = np.array([_waits_for(saved) for saved in kept], np.int64)
-            columns = [pa.array([_pack(saved) for saved in kept], pa.binary())]
+            keys, saved_states, expires_ms = zip(*self._states, strict=True)
+            due = np.array([_waits_for(saved) for saved in saved_states], np.int64)
+            columns = [pa.array([_pack(saved) for saved in saved_states], pa.binary())]
             columns += [pa.array(expires_ms, pa.int64())] if self._task.recorded is not None else []
-            self._files.states(self._keys(keys), np.arange(len(kept)), columns, due)
+            self._files.states(self._keys(keys), np.arange(len(saved_states)), columns, due)
             self._states.clear()
         if self._empty and (all_of_it or len(self._empty) >= _FLUSH):
             self._files.empty_states(self._keys(self._empty), np.arange(len(self._empty)))

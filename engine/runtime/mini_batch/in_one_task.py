@@ -55,14 +55,14 @@ class _Task:
         rows = self._rows()
         positions = list(zip(rows.column(SEQ).to_pylist(), rows.column(STEP).to_pylist(), strict=True))
         codes = codes_of([rows.column(name) for name in self.given.keys], rows.num_rows)[0].tolist()
-        known = _ends_in(rows, FOLDS)
+        carried_folds = _ends_in(rows, FOLDS)
         bundles = Bundles(self.bundling, self.flushes.load().tolist(), self.rank, self._hash(rows, codes))
-        folds, ends = bundles.folds_and_ends(positions, codes, known)
-        made = dict(zip((*FOLDS, *ENDS), (*_columns(folds), *_columns(ends)), strict=True))
-        is_open = made[ENDS[0]].is_null()
+        folds, ends = bundles.folds_and_ends(positions, codes, carried_folds)
+        bundle_columns = dict(zip((*FOLDS, *ENDS), (*_columns(folds), *_columns(ends)), strict=True))
+        is_open = bundle_columns[ENDS[0]].is_null()
         yield {
-            "closed": self._written("closed", rows, made, pc.invert(is_open), _plain_rows(self.given)),
-            "open": self._written("open", rows, made, is_open, self.kept),
+            "closed": self._written("closed", rows, bundle_columns, pc.invert(is_open), _plain_rows(self.given)),
+            "open": self._written("open", rows, bundle_columns, is_open, self.kept),
         }
 
     def _rows(self) -> pa.RecordBatch:
@@ -107,27 +107,29 @@ def bundled_in_one_task(
     None if only Spark can evaluate a key or a value. carried: the files of the open records of the previous epoch.
     """
     step, inputs = given.step, given.edges
-    functions = [compiled(one, records.schema) for one, records in zip(step.inputs, inputs, strict=True)]
-    if any(each is None for each in functions):
+    functions = [compiled(side, records.schema) for side, records in zip(step.inputs, inputs, strict=True)]
+    if any(function is None for function in functions):
         return None
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
-    values = tuple(tuple(value_name(port, at) for at in range(len(one.values))) for port, one in enumerate(step.inputs))
+    values = tuple(
+        tuple(value_name(port, at) for at in range(len(side.values))) for port, side in enumerate(step.inputs)
+    )
     pieces: list[EdgePiece] = []
     types: dict[str, Type] = {}
-    for port, (one, records, known) in enumerate(zip(step.inputs, inputs, functions, strict=True)):
-        assert known is not None
-        made = {name: known[text] for name, text in zip((*keys, *values[port]), (*one.keys, *one.values), strict=True)}
-        types |= {name: function.type for name, function in made.items()}
-        pieces += edge_pieces(one, records, known, made, given.passing[port], port, len(inputs) > 1)
+    for port, (side, records, code) in enumerate(zip(step.inputs, inputs, functions, strict=True)):
+        assert code is not None
+        used = {name: code[text] for name, text in zip((*keys, *values[port]), (*side.keys, *side.values), strict=True)}
+        types |= {name: function.type for name, function in used.items()}
+        pieces += edge_pieces(side, records, code, used, given.passing[port], port, len(inputs) > 1)
     assert step.bundling is not None
-    kept = pa.schema(
+    open_schema = pa.schema(
         [
             *arrow_fields(PORT, *POSITION),
             *(pa.field(name, type_.arrow) for name, type_ in types.items()),
             *(pa.field(name, type_) for names in (FOLDS, ENDS) for name, type_ in zip(names, _ENDS, strict=True)),
         ]
     )
-    read = Shape(keys, values, pa.schema([pa.field(field.name, plain_type(field.type)) for field in kept]))
+    read = Shape(keys, values, pa.schema([pa.field(field.name, plain_type(field.type)) for field in open_schema]))
     shape = Shape(keys, values, _plain_rows(read))
     if not pieces and not carried:
         return shape, (), ()
@@ -135,7 +137,7 @@ def bundled_in_one_task(
         workspace,
         (*pieces, *map(RowsPiece, carried)),
         read,
-        kept,
+        open_schema,
         step.bundling,
         flushes,
         rank,

@@ -164,8 +164,8 @@ def _with_flush(frame: DataFrame, flushes: Flushes, keys: Sequence[str]) -> Data
         if encode is None or not keys:
             return pa.array(np.zeros(batch.num_rows, np.int64))
         rows = list(zip(*(plain(batch.column(name)).to_pylist() for name in keys), strict=True))
-        known = {row: hash_of(encode(row)) for row in set(rows)}
-        return pa.array([known[row] for row in rows], pa.int64())
+        hash_by_row = {row: hash_of(encode(row)) for row in set(rows)}
+        return pa.array([hash_by_row[row] for row in rows], pa.int64())
 
     def find(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         events = flushes.load()

@@ -53,8 +53,8 @@ def changelog_function(
     parameters: dict[str, Any] = {"op": op}
     if "OP_MAPPING" in given:
         parameters |= _mapping(name, given["OP_MAPPING"])
-    kept = tuple(column for column in relation.columns if column != op)
-    columns = kept if name == FROM else (op, *relation.columns)
+    others = tuple(column for column in relation.columns if column != op)
+    columns = others if name == FROM else (op, *relation.columns)
     return Called(name.lower(), (relation,), parameters, columns, call)
 
 
@@ -88,13 +88,13 @@ def _mapping(name: str, argument: Expr) -> dict[str, str]:
     """The texts by parameter; a kind that is not told has none."""
     example = "MAP['c, r', 'INSERT']" if name == FROM else "MAP['INSERT, UPDATE_AFTER', 'upsert']"
     pairs = value_of(argument)
-    is_map = isinstance(pairs, list) and all(isinstance(one, list) and len(one) == 2 for one in pairs)
+    is_map = isinstance(pairs, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in pairs)
     if not is_map or not all(isinstance(text, str) for pair in pairs for text in pair):
         message = f"op_mapping of {name} is a map of texts: op_mapping => {example}."
         raise SqlRejected(message, argument)
     texts = dict.fromkeys(_KINDS.values(), "")
     for key, value in pairs:
-        kinds = [value] if name == FROM else [one.strip() for one in key.split(",")]
+        kinds = [value] if name == FROM else [word.strip() for word in key.split(",")]
         for kind in kinds:
             if kind not in _KINDS:
                 message = f"op_mapping of {name}: {kind!r} is no kind. Kinds are {', '.join(_KINDS)}: {example}."

@@ -58,7 +58,7 @@ def not_computed(query: Expr, outer: Scope, names: Names, read: Read, *, is_one_
         own = [part for part in conditions if _is_of(part, inner)]
         whole.set("where", exp.Where(this=together([part.copy() for part in own])) if own else None)
         if is_one_row:
-            split = [each for part in conditions if part not in own for each in _split(part, inner, outer)]
+            split = [piece for part in conditions if part not in own for piece in _split(part, inner, outer)]
             of_outer += [part for part, is_inner in split if not is_inner]
             if of_inner := [part for part, is_inner in split if is_inner]:
                 yield read(_select(query, of_inner), names)
@@ -87,7 +87,7 @@ def _split(part: Expr, inner: Scope, outer: Scope) -> list[tuple[Expr, bool]]:
         return [(part, False)]
     if not isinstance(part, _OF_VALUES):
         return []
-    return [each for child in part.iter_expressions() for each in _split(child, inner, outer)]
+    return [piece for child in part.iter_expressions() for piece in _split(child, inner, outer)]
 
 
 def _select(query: exp.Select, items: Iterable[Expr]) -> exp.Select:

@@ -58,7 +58,7 @@ def folded(item: Expr, read: Read) -> Any:
         return None if left is None or right is None else _number(_ARITHMETIC[kind](left, right))
     if kind in _COMPARISONS:
         texts = [read(part) for part in (item.this, item.expression)]
-        is_text = all(isinstance(each, str) for each in texts)
+        is_text = all(isinstance(text, str) for text in texts)
         left, right = texts if is_text else (_exact(part, read) for part in (item.this, item.expression))
         return None if left is None or right is None else _COMPARISONS[kind](left, right)
     if kind is exp.Not:

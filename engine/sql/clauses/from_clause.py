@@ -155,13 +155,16 @@ def _with_repeated_names(scope: Scope, item: Expr, names: Names) -> Scope:
     """The scope with the names that a query gives to several columns, which are ambiguous, as in Flink."""
     query = names.views[item.name].query if isinstance(item, exp.Table) and item.name in names.views else item.this
     items = query.expressions if isinstance(query, exp.Select) else []
-    bare = [one.unnest() for one in items]
-    called = [one.alias or (at.name if isinstance(at, exp.Column) else "") for one, at in zip(items, bare, strict=True)]
-    if len(called) != len(scope.visible) or any(one.is_star for one in items):
+    bare = [selected.unnest() for selected in items]
+    called = [
+        selected.alias or (at.name if isinstance(at, exp.Column) else "")
+        for selected, at in zip(items, bare, strict=True)
+    ]
+    if len(called) != len(scope.visible) or any(selected.is_star for selected in items):
         return scope
     visible = [
-        replace(one, name=name) if name and called.count(name) > 1 else one
-        for one, name in zip(scope.visible, called, strict=True)
+        replace(entry, name=name) if name and called.count(name) > 1 else entry
+        for entry, name in zip(scope.visible, called, strict=True)
     ]
     return replace(scope, visible=tuple(visible))
 
@@ -177,7 +180,7 @@ def _with_column_names(scope: Scope, item: Expr) -> Scope:
         raise SqlRejected(message, alias)
     if isinstance(scope.relation, Values):
         return Scope.of(replace(scope.relation, columns=tuple(names)), item.alias)
-    visible = (replace(one, name=name) for one, name in zip(scope.visible, names, strict=True))
+    visible = (replace(entry, name=name) for entry, name in zip(scope.visible, names, strict=True))
     return replace(scope, visible=tuple(visible))
 
 
@@ -191,14 +194,14 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
     kind = _KINDS[side, word]
     if isinstance(join.this, exp.Lateral) and isinstance(join.this.this, exp.Subquery):
         both = _join(left, decorrelated(join, left), names, read)
-        return replace(both, visible=tuple(one for one in both.visible if not is_hidden(one.name)))
+        return replace(both, visible=tuple(entry for entry in both.visible if not is_hidden(entry.name)))
     if isinstance(join.this, exp.Lateral):
         join = _without_lateral(join)
     if isinstance(join.this, exp.Unnest):
         return _with_elements(left, join, kind)
     version = join.this.args.get("version") if isinstance(join.this, exp.Table) else None
     right = _item(join.this, names, read)
-    if called := {one.table for one in left.visible} & {one.table for one in right.visible} - {None}:
+    if called := {entry.table for entry in left.visible} & {entry.table for entry in right.visible} - {None}:
         name = called.pop()
         message = f"two tables of FROM are called {name}. Give one of them another name, with AS."
         raise SqlRejected(message, join)
@@ -210,7 +213,7 @@ def _join(left: Scope, join: exp.Join, names: Names, read: Read) -> Scope:
     both = Scope(shape, left.visible + right.renamed(shape.right_names))
     using = [column.name for column in join.args.get("using") or ()]
     if join.method:
-        using = [one.name for one in left.visible if any(one.name == other.name for other in right.visible)]
+        using = [entry.name for entry in left.visible if any(entry.name == other.name for other in right.visible)]
     if using:
         return _using(left, right, join, shape, both, using)
     on = join.args.get("on")
@@ -302,4 +305,4 @@ def _using(left: Scope, right: Scope, join: exp.Join, shape: Join, both: Scope, 
             relation = Select(relation, (*((name, ref(name)) for name in relation.columns), (column, value)))
         once.append(replace(own, column=column))
     hidden = {column for own, other in pairs for column in (own.column, other)}
-    return Scope(relation, (*once, *(one for one in both.visible if one.column not in hidden)))
+    return Scope(relation, (*once, *(entry for entry in both.visible if entry.column not in hidden)))

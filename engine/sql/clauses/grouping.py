@@ -45,14 +45,14 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
     items = items if condition is None else [*items, (None, condition)]
     sets = grouping_sets(group)
     # GROUP BY () is one group of all rows.
-    written = [one for one in group.expressions if one != exp.Tuple()] if group is not None else []
+    written = [key for key in group.expressions if key != exp.Tuple()] if group is not None else []
     keys = [scope.bind(key) for key in (written if sets is None else dict.fromkeys(chain.from_iterable(sets)))]
     relation, keys, items = _with_group_window(scope.relation, keys, items)
     if sets is not None:
         keys = in_order(relation, keys, [read for _, item in items for read in _arguments(item)], _is_computed_above)
     groups = by_key = _group_names(keys, items)
     if sets is not None:
-        bound = [tuple(scope.bind(key) for key in one) for one in sets]
+        bound = [tuple(scope.bind(key) for key in key_set) for key_set in sets]
         relation, columns = expanded(relation, keys, bound, query)
         number = (columns[-1].name, columns[-1])
         groups = [*((name, column) for (name, _), column in zip(by_key, columns, strict=False)), number]
@@ -65,16 +65,16 @@ def grouped(query: exp.Select, items: list[Item], scope: Scope, condition: Expr 
     calls: list[Named] = []
     for at, (name, item) in enumerate(items):
         for call in _calls(item):
-            if any(call == known for _, known in calls):
+            if any(call == earlier for _, earlier in calls):
                 continue
             if call == item.unnest() and at < shown:
                 calls.append((free_name(name or f"EXPR${at}", [*taken, *dict(calls)]), call))
             else:
                 others = [*taken, *dict(calls), *by_place]
                 calls.append((free_name(f"EXPR${len(groups) + len(calls)}", others), call))
-    known = [*by_key, *calls]
+    named = [*by_key, *calls]
     aggregate = Aggregate(relation, tuple(groups), tuple(calls), query)
-    above = [(name or plain(item), _over(item, known)) for name, item in items]
+    above = [(name or plain(item), _over(item, named)) for name, item in items]
     return Grouped(aggregate, above[:shown], above[-1][1] if condition is not None else None)
 
 
@@ -118,15 +118,15 @@ def _no_aggregate(call: Expr) -> SqlRejected:
 
 def _instead_of(name: str) -> str | None:
     """The replacement for a function of another dialect."""
-    return next((each.replaces[name] for each in functions().values() if name in each.replaces), None)
+    return next((function.replaces[name] for function in functions().values() if name in function.replaces), None)
 
 
 def _arguments(item: Expr) -> list[Expr]:
     """What the calls of an expression read; a call with FILTER stands for itself, as its condition is computed."""
     read: list[Expr] = []
     for call in _calls(item):
-        for one in [call] if isinstance(call, exp.Filter) else call.expressions:
-            read += one.expressions if isinstance(one, exp.Distinct) else [] if isinstance(one, exp.Star) else [one]
+        for part in [call] if isinstance(call, exp.Filter) else call.expressions:
+            read += part.expressions if isinstance(part, exp.Distinct) else [] if isinstance(part, exp.Star) else [part]
     return read
 
 
@@ -134,7 +134,7 @@ def _group_names(keys: Sequence[Expr], items: Sequence[Item]) -> list[Named]:
     """Every key with a name: its column's, the one in the select list, or EXPR$0."""
     names: list[Named] = []
     for at, key in enumerate(keys):
-        if any(key == known for _, known in names):
+        if any(key == earlier for _, earlier in names):
             continue
         called = next((name for name, item in items if name is not None and item.unnest() == key.unnest()), None)
         wanted = plain(key) or called or f"EXPR${at}"
@@ -180,8 +180,8 @@ def _with_group_window(
     partition = tuple(name for key in keys if key is not window and (name := plain(key)) is not None)
     windowed = Windowed(relation, windowing, plain(time) or "", window, partition, is_group_window=True)
     start, end, _ = windowed.bounds
-    kept = [key for key in keys if key is not window]
-    kept += [ref(start, window), ref(end, window)]
+    group_keys = [key for key in keys if key is not window]
+    group_keys += [ref(start, window), ref(end, window)]
 
     def swap(node: Expr) -> Expr:
         if isinstance(node, exp.Anonymous):
@@ -192,5 +192,5 @@ def _with_group_window(
 
     changed = [(name, item.copy().transform(swap, copy=False)) for name, item in items]
     if any(column.name == windowed.bounds[2] for _, item in changed for column in item.find_all(exp.Column)):
-        kept.append(ref(windowed.bounds[2], window))
-    return windowed, kept, changed
+        group_keys.append(ref(windowed.bounds[2], window))
+    return windowed, group_keys, changed

@@ -31,7 +31,7 @@ def grouping_sets(group: exp.Group | None) -> list[Set] | None:
     _check_number(group)
     parts: list[list[Set]] = [[()]]
     for item in group.expressions:
-        within = [_columns(one) for one in item.expressions]
+        within = [_columns(element) for element in item.expressions]
         match item:
             case exp.GroupingSets():
                 parts.append(within)
@@ -68,24 +68,24 @@ def expanded(relation: Relation, keys: Sequence[Expr], sets: Sequence[Set], at: 
     for key in keys:
         names.append(free_name(plain(key) or "key", (*relation.columns, *names)))
     number = free_name(NUMBER, (*relation.columns, *names))
-    by_number = {_omitted(keys, one): one for one in sets}
+    by_number = {_omitted(keys, key_set): key_set for key_set in sets}
     if len(by_number) < len(sets):
-        twice = next(one for place, one in enumerate(sets) if set(one) in map(set, sets[:place]))
+        twice = next(key_set for place, key_set in enumerate(sets) if set(key_set) in map(set, sets[:place]))
         message = (
             f"GROUP BY has the set ({', '.join(plain(key) or key.sql() for key in twice)}) twice. Name each set once; "
             "for its rows twice, use UNION ALL."
         )
         raise SqlRejected(message, at)
     numbers = sorted(by_number)
-    each = exp.Array(expressions=[_number(one) for one in numbers])
-    kept: list[Named] = [(name, ref(name)) for name in relation.columns]
+    array = exp.Array(expressions=[_number(set_number) for set_number in numbers])
+    passed_on: list[Named] = [(name, ref(name)) for name in relation.columns]
     chosen: list[Named] = []
     for name, key in zip(names, keys, strict=True):
-        within = [one for one in numbers if key in by_number[one]]
-        is_in = exp.In(this=ref(number), expressions=[_number(one) for one in within])
+        within = [set_number for set_number in numbers if key in by_number[set_number]]
+        is_in = exp.In(this=ref(number), expressions=[_number(set_number) for set_number in within])
         chosen.append((name, key if within == numbers else _where(is_in, key) if within else _null(key)))
-    rows = Unnested(relation, each, (number,), None, False, at)
-    return Select(rows, (*kept, *chosen, (number, ref(number)))), [ref(name) for name in (*names, number)]
+    rows = Unnested(relation, array, (number,), None, False, at)
+    return Select(rows, (*passed_on, *chosen, (number, ref(number)))), [ref(name) for name in (*names, number)]
 
 
 def in_order(
@@ -97,7 +97,7 @@ def in_order(
     nothing but their order is left to a projection between the two, and Flink takes it away, unless a filter, a union
     or the projection that computes a call of an aggregate takes it in.
     """
-    columns = [plain(one) for one in (*keys, *read)]
+    columns = [plain(expression) for expression in (*keys, *read)]
     relation = moved(relation)
     while isinstance(relation, Select):
         below = {name: plain(item) for name, item in relation.items}
@@ -119,11 +119,11 @@ def with_grouping(expression: Expr, keys: Sequence[Expr], columns: Sequence[Expr
     def swap(node: Expr) -> Expr:
         if not isinstance(node, exp.Anonymous) or node.name.upper() not in _FUNCTIONS:
             return node
-        unknown = next((one for one in node.expressions if one not in keys), None)
+        unknown = next((argument for argument in node.expressions if argument not in keys), None)
         if unknown is not None or not node.expressions:
             message = f"{node.name.upper()} takes columns of GROUP BY."
             raise SqlRejected(message, node)
-        places = [len(keys) - 1 - list(keys).index(one) for one in node.expressions]
+        places = [len(keys) - 1 - list(keys).index(argument) for argument in node.expressions]
         bits = [_bit(number, place, 1 << (len(places) - 1 - at)) for at, place in enumerate(places)]
         whole: Expr = bits[0]
         for bit in bits[1:]:

@@ -31,29 +31,32 @@ def decorrelated(join: exp.Join, left: Scope) -> exp.Join:
     if any(is_aggregate(node) for item in query.expressions for node in item.walk()):
         raise _unsupported(join)
     own = {table.alias_or_name for table in query.find_all(exp.Table, exp.Subquery)}
-    kept: list[Expr] = []
+    inner_conditions: list[Expr] = []
     keys: list[tuple[Expr, Expr]] = []
     clause = query.args.get("where")
-    for one in conjuncts(clause.this) if clause is not None else ():
-        sides = (one.this, one.expression) if isinstance(one, exp.EQ) else ()
+    for condition in conjuncts(clause.this) if clause is not None else ():
+        sides = (condition.this, condition.expression) if isinstance(condition, exp.EQ) else ()
         outer = [side for side in sides if _is_of(side, left, own)]
         if len(outer) == 1:
             keys.append((outer[0], next(side for side in sides if side is not outer[0])))
-        elif any(_is_of(column, left, own) for column in one.find_all(exp.Column)):
+        elif any(_is_of(column, left, own) for column in condition.find_all(exp.Column)):
             raise _unsupported(join)
         else:
-            kept.append(one)
-    query.set("where", exp.Where(this=together(kept)) if kept else None)
+            inner_conditions.append(condition)
+    query.set("where", exp.Where(this=together(inner_conditions)) if inner_conditions else None)
     alias = lateral.args.get("alias")
     columns = alias.args.get("columns") if alias is not None else None
     names = [item.alias_or_name for item in query.expressions]
-    made = [exp.alias_(inner.copy(), f"{_KEY}{at}") for at, (_, inner) in enumerate(keys)]
-    query.set("expressions", [*query.expressions, *made])
-    query = _with_rank(query, [inner for _, inner in keys], [*names, *(one.alias for one in made)])
+    key_items = [exp.alias_(inner.copy(), f"{_KEY}{at}") for at, (_, inner) in enumerate(keys)]
+    query.set("expressions", [*query.expressions, *key_items])
+    query = _with_rank(query, [inner for _, inner in keys], [*names, *(key_item.alias for key_item in key_items)])
     table = alias.name if alias is not None and alias.name else _TABLE
     called = exp.TableAlias(this=exp.to_identifier(table, quoted=True))
     if columns:
-        called.set("columns", [*(one.copy() for one in columns), *(exp.to_identifier(one.alias) for one in made)])
+        called.set(
+            "columns",
+            [*(column.copy() for column in columns), *(exp.to_identifier(key_item.alias) for key_item in key_items)],
+        )
     on = [exp.EQ(this=outer.copy(), expression=exp.column(f"{_KEY}{at}", table)) for at, (outer, _) in enumerate(keys)]
     given = join.args.get("on")
     if given is not None and not isinstance(given.unnest(), exp.Boolean):

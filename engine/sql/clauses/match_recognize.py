@@ -37,7 +37,7 @@ _NOT_HERE: Final = {
 
 def matched(call: exp.Anonymous, scope: Scope) -> Relation:
     """The relation of a MATCH_RECOGNIZE call over its input. Raises SqlRejected."""
-    clauses = {one.this.name: one.expression for one in call.expressions[1:]}
+    clauses = {clause.this.name: clause.expression for clause in call.expressions[1:]}
     if "PATTERN" not in clauses:
         message = "MATCH_RECOGNIZE needs PATTERN (A B+ C), then DEFINE."
         raise SqlRejected(message, call)
@@ -192,16 +192,16 @@ class _Reader:
         return items
 
     def definitions(self, definitions: Expr) -> tuple[Named, ...]:
-        found: list[Named] = []
-        for one in definitions.expressions:
-            if one.alias not in self.variables:
+        conditions: list[Named] = []
+        for definition in definitions.expressions:
+            if definition.alias not in self.variables:
                 # As in Flink: a variable outside the pattern has no rows.
                 continue
-            if any(name == one.alias for name, _ in found):
-                message = f"the variable {one.alias} is defined twice. Join the conditions by AND."
-                raise SqlRejected(message, one)
-            found.append((one.alias, self.bind(one.this)))
-        return tuple(found)
+            if any(name == definition.alias for name, _ in conditions):
+                message = f"the variable {definition.alias} is defined twice. Join the conditions by AND."
+                raise SqlRejected(message, definition)
+            conditions.append((definition.alias, self.bind(definition.this)))
+        return tuple(conditions)
 
     def bind(self, expression: Expr) -> Expr:
         return bound(expression, self.scope, self.variables)
@@ -219,10 +219,10 @@ def bound(expression: Expr, scope: Scope, variables: Sequence[str]) -> Expr:
             message = f"{node.sql()} is no value. Count the rows of a variable by a column that is never NULL."
             raise SqlRejected(message, node)
         if node.table in variables:
-            found = scope.bind(exp.Column(this=node.this.copy()))
-            found.set("table", exp.to_identifier(node.table))
-            return found
-        if node.table and not any(one.name == node.table for one in scope.visible):
+            column = scope.bind(exp.Column(this=node.this.copy()))
+            column.set("table", exp.to_identifier(node.table))
+            return column
+        if node.table and not any(entry.name == node.table for entry in scope.visible):
             message = f"{unknown_name('variable', node.table, variables)}, in the pattern."
             raise SqlRejected(message, node)
         return scope.bind(node)

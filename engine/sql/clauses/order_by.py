@@ -31,12 +31,12 @@ def order_items(
         place = ordinal(key.this, len(items))
         if place is None:
             item = _bound(key.this, items, scope, scalars)
-            known = [one.unnest() for _, one in (*items, *added)]
-            if item.unnest() not in known:
+            bare_items = [value.unnest() for _, value in (*items, *added)]
+            if item.unnest() not in bare_items:
                 _check(key.this, item, query, items)
                 added.append((f"order{len(added)}", item))
-                known.append(item.unnest())
-            place = known.index(item.unnest())
+                bare_items.append(item.unnest())
+            place = bare_items.index(item.unnest())
         places.append(place)
     return added, places
 
@@ -55,13 +55,13 @@ def _bound(key: Expr, items: Sequence[Item], scope: Scope, scalars: Scalars) -> 
     """The key over the columns of FROM. Raises SqlRejected for a name that two selected columns have."""
 
     def selected(column: exp.Column) -> Expr | None:
-        found = [item for name, item in items if name == column.name and not column.table]
-        if len(found) > 1:
+        matches = [item for name, item in items if name == column.name and not column.table]
+        if len(matches) > 1:
             message = f"the query selects two columns {column.name!r}. Give one of them another name, with AS."
             raise SqlRejected(message, column)
-        if not found:
+        if not matches:
             return None
-        item: Expr = found[0].copy()
+        item: Expr = matches[0].copy()
         return item if isinstance(item, exp.Column | exp.Literal) else exp.Paren(this=item)
 
     return scope.bind(scalars.taken_out_of(key), selected)
@@ -71,7 +71,7 @@ def _check(key: Expr, item: Expr, query: exp.Select, items: Sequence[Item]) -> N
     """Raises SqlRejected for a key that the query cannot be ordered by."""
     is_grouped = query.args.get("group") is not None or query.args.get("having") is not None
     calls = [node for node in item.walk() if is_aggregate(node) and node.find_ancestor(exp.Window) is None]
-    if calls and not is_grouped and not any(is_aggregate(node) for _, one in items for node in one.walk()):
+    if calls and not is_grouped and not any(is_aggregate(node) for _, value in items for node in value.walk()):
         message = "ORDER BY takes an aggregate of a query that groups. Add GROUP BY, or aggregate in a sub-query."
         raise SqlRejected(message, key)
     if query.args.get("distinct"):
@@ -79,7 +79,7 @@ def _check(key: Expr, item: Expr, query: exp.Select, items: Sequence[Item]) -> N
 
 
 def _check_distinct(key: Expr, item: Expr, items: Sequence[Item]) -> None:
-    selected = [one.unnest() for _, one in items]
+    selected = [value.unnest() for _, value in items]
 
     def visit(node: Expr) -> None:
         if node.unnest() in selected:

@@ -64,20 +64,20 @@ Functions = Mapping[str, PythonFunction]
 
 def aggregates_of(functions: Functions) -> Aggregates:
     """The aggregate functions among these functions, compiled. Raises SqlRejected if their code is rejected."""
-    found = {}
-    for name, one in functions.items():
-        if one.is_aggregate:
+    aggregates = {}
+    for name, udf in functions.items():
+        if udf.is_aggregate:
             try:
-                found[name] = functions_of(one.code)[one.function]
+                aggregates[name] = functions_of(udf.code)[udf.function]
             except Rejected as error:
-                message = f"the code of {one.function}: {error}"
+                message = f"the code of {udf.function}: {error}"
                 raise SqlRejected(message) from error
-    return found
+    return aggregates
 
 
 def computed_below(relation: Relation, functions: Functions) -> Relation:
     """The relation with its calls as columns of its input; unchanged if it has no calls. Raises SqlRejected."""
-    functions = {name: one for name, one in functions.items() if not one.is_aggregate}
+    functions = {name: udf for name, udf in functions.items() if not udf.is_aggregate}
     if isinstance(relation, Join) and functions:
         return _joined(relation, functions)
     if not isinstance(relation, _READERS):
@@ -108,8 +108,8 @@ def computed_below(relation: Relation, functions: Functions) -> Relation:
         return whole
 
     changed = _mapped(relation, without)
-    made: Relation = replace(changed, input=_with_calls(relation.input, tuple(calls.values())))
-    return made
+    rewritten: Relation = replace(changed, input=_with_calls(relation.input, tuple(calls.values())))
+    return rewritten
 
 
 def _joined(join: Join, functions: Functions) -> Relation:
@@ -121,18 +121,18 @@ def _joined(join: Join, functions: Functions) -> Relation:
         return join
     left, right = _Side(join.left.columns), _Side(join.right.columns, join.right_names)
     taken = [*join.columns, *join.right.columns, *join.right_names.values()]
-    kept: list[Expr] = []
+    conditions: list[Expr] = []
     above: list[Expr] = []
     for condition in join.condition:
         calls = _calls(condition, functions)
         if not calls:
-            kept.append(condition)
+            conditions.append(condition)
         elif _is_equal_pair(condition, left, right):
             whole = condition.copy()
             for node in _calls(whole, functions):
                 node.replace((left if left.has(node) else right).computed(node, taken))
-            kept.append(whole)
-        elif join.kind is JoinKind.INNER and any(_is_equal_pair(one, left, right) for one in join.condition):
+            conditions.append(whole)
+        elif join.kind is JoinKind.INNER and any(_is_equal_pair(conjunct, left, right) for conjunct in join.condition):
             above.append(condition)
         else:
             message = (
@@ -140,16 +140,16 @@ def _joined(join: Join, functions: Functions) -> Relation:
                 "inner join that has such a =. Compute it in a sub-query, and join that."
             )
             raise SqlRejected(message, calls[0])
-    made = replace(join, left=left.over(join.left), right=right.over(join.right), condition=tuple(kept))
-    return computed_below(Filter(made, together(above)), functions) if above else made
+    joined = replace(join, left=left.over(join.left), right=right.over(join.right), condition=tuple(conditions))
+    return computed_below(Filter(joined, together(above)), functions) if above else joined
 
 
 def _is_equal_pair(condition: Expr, left: _Side, right: _Side) -> bool:
     """Whether a condition is an equality between a value of the left and a value of the right side."""
     if not isinstance(condition, exp.EQ):
         return False
-    one, other = condition.this, condition.expression
-    return (left.has(one) and right.has(other)) or (right.has(one) and left.has(other))
+    side, other = condition.this, condition.expression
+    return (left.has(side) and right.has(other)) or (right.has(side) and left.has(other))
 
 
 @dataclass

@@ -160,7 +160,7 @@ def _star(item: Expr, scope: Scope) -> list[tuple[str | None, Expr]]:
     """The columns of `*` and `t.*`, or the fields of a row in `r.*`."""
     parts = item.parts[:-1] if isinstance(item, exp.Column) else []
     if not parts or (len(parts) == 1 and scope.has_table(parts[0].name)):
-        return [(one.name, ref(one.column, item)) for one in scope.star(parts[0].name if parts else None, item)]
+        return [(entry.name, ref(entry.column, item)) for entry in scope.star(parts[0].name if parts else None, item)]
     path = exp.Column(**dict(zip(("this", "table", "db", "catalog"), reversed(parts), strict=False)))
     value = scope.value_of(path)
     if value is None:
@@ -174,14 +174,14 @@ def _star(item: Expr, scope: Scope) -> list[tuple[str | None, Expr]]:
 
 def _with_windows(item: Expr, query: exp.Select) -> Expr:
     """The item with names of the WINDOW clause replaced by their definitions."""
-    known = {window.name: window for window in query.args.get("windows") or ()}
+    windows = {window.name: window for window in query.args.get("windows") or ()}
 
     def spell_out(node: Expr) -> Expr:
         if isinstance(node, exp.Window) and node.alias:
-            if node.alias not in known:
-                message = f"{unknown_name('window', node.alias, known)}."
+            if node.alias not in windows:
+                message = f"{unknown_name('window', node.alias, windows)}."
                 raise SqlRejected(message, node)
-            window: Expr = known[node.alias].copy()
+            window: Expr = windows[node.alias].copy()
             window.set("this", node.this.copy())
             window.set("alias", None)
             return window

@@ -16,12 +16,12 @@ RANDOM: Final = ("RAND", "RAND_INTEGER", "UUID")
 def random_value(name: str, values: Sequence[Any], item: Expr) -> Any:
     """The value of a call. values: its arguments, of which the last one of RAND_INTEGER is the bound; else seeds."""
     at = next((node.meta for node in item.walk() if "line" in node.meta), {})
-    made = Random(f"{name} {list(values)} {at.get('line')} {at.get('col')}")
+    generator = Random(f"{name} {list(values)} {at.get('line')} {at.get('col')}")
     if name == "UUID":
-        return str(UUID(int=made.getrandbits(128), version=4))
+        return str(UUID(int=generator.getrandbits(128), version=4))
     if name == "RAND":
-        return made.random()
+        return generator.random()
     if not values or not isinstance(values[-1], int) or values[-1] < 1:
         message = "RAND_INTEGER takes a bound of at least 1: RAND_INTEGER(10) is a number from 0 to 9."
         raise SqlRejected(message, item)
-    return made.randrange(values[-1])
+    return generator.randrange(values[-1])

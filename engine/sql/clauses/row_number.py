@@ -39,9 +39,9 @@ def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[
     named_windows: list[tuple[str, exp.Window]] = []
     for name, item in items:
         for window in item.find_all(exp.Window):
-            if all(window != known for _, known in named_windows):
+            if all(window != earlier for _, earlier in named_windows):
                 wanted = name if name is not None and item.unnest() == window else f"EXPR${len(named_windows)}"
-                taken = [*relation.columns, *(one for one, _ in named_windows)]
+                taken = [*relation.columns, *(name for name, _ in named_windows)]
                 named_windows.append((free_name(wanted, taken), window))
     functions = {window.this.name.upper() for _, window in named_windows if isinstance(window.this, exp.Anonymous)}
     is_alone = len(named_windows) == 1
@@ -64,9 +64,9 @@ def numbered(relation: Relation, items: list[Item], query: exp.Select) -> tuple[
         relation = Over(relation, calls, partition, order, first.args.get("spec"), first, is_narrow)
 
     def swap(node: Expr) -> Expr:
-        for known, window in named_windows:
+        for column, window in named_windows:
             if node == window:
-                return ref(known, node)
+                return ref(column, node)
         return node
 
     return relation, [(name, item.copy().transform(swap, copy=False)) for name, item in items]
@@ -92,15 +92,15 @@ def with_columns(relation: Relation, expressions: Sequence[Expr]) -> tuple[Relat
     for expression in expressions:
         name = plain(expression)
         if name is None:
-            known = next((one for one, value in added if value == expression), None)
-            name = known or free_name(f"EXPR${len(added)}", (*relation.columns, *(one for one, _ in added)))
-            if known is None:
+            existing = next((name for name, value in added if value == expression), None)
+            name = existing or free_name(f"EXPR${len(added)}", (*relation.columns, *(name for name, _ in added)))
+            if existing is None:
                 added.append((name, expression))
         names.append(name)
     if not added:
         return relation, tuple(names)
-    kept = tuple((name, ref(name)) for name in relation.columns)
-    return Select(relation, (*kept, *added)), tuple(names)
+    passed_on = tuple((name, ref(name)) for name in relation.columns)
+    return Select(relation, (*passed_on, *added)), tuple(names)
 
 
 def _is_free(item: Expr) -> bool:
@@ -111,11 +111,11 @@ def _is_free(item: Expr) -> bool:
     order = bare.args.get("order")
     keys = [key.this for key in order.expressions] if order is not None else []
     arguments = [
-        one
+        argument
         for part in bare.this.iter_expressions()
-        for one in (part.expressions if isinstance(part, exp.Distinct) else [part])
+        for argument in (part.expressions if isinstance(part, exp.Distinct) else [part])
     ]
-    return all(is_free(one) for one in (*arguments, *(bare.args.get("partition_by") or ()), *keys))
+    return all(is_free(part) for part in (*arguments, *(bare.args.get("partition_by") or ()), *keys))
 
 
 def _narrowed(relation: Relation, items: list[Item]) -> tuple[Relation, list[Item]]:
@@ -132,19 +132,19 @@ def _narrowed(relation: Relation, items: list[Item]) -> tuple[Relation, list[Ite
         if node.find(exp.Window) is None and not isinstance(node, exp.If):
             if is_free(node) or not mentioned(node):
                 return node
-            known = next((name for name, value in computed if value == node), None)
-            if known is None:
-                known = free_name(f"EXPR${len(computed)}", (*relation.columns, *(name for name, _ in computed)))
-                computed.append((known, node.copy()))
-            return ref(known, node)
+            column = next((name for name, value in computed if value == node), None)
+            if column is None:
+                column = free_name(f"EXPR${len(computed)}", (*relation.columns, *(name for name, _ in computed)))
+                computed.append((column, node.copy()))
+            return ref(column, node)
         for part in list(node.iter_expressions()):
             part.replace(without(part))
         return node
 
     items = [(name, without(exp.Paren(this=item.copy())).unnest()) for name, item in items]
     read = frozenset().union(*(mentioned(item) for _, item in items))
-    kept = tuple((name, ref(name)) for name in relation.columns if name in read)
-    return Select(relation, (*kept, *computed)), items
+    passed_on = tuple((name, ref(name)) for name in relation.columns if name in read)
+    return Select(relation, (*passed_on, *computed)), items
 
 
 def _prepared(relation: Relation, window: exp.Window) -> tuple[Relation, tuple[str, ...], tuple[SortKey, ...]]:
@@ -206,8 +206,8 @@ def _call(window: exp.Window) -> Expr:
     bare = call.this if isinstance(call, exp.Filter) else call
     if aggregate_function(bare) is None:
         name = bare.name.upper() if isinstance(bare, exp.Anonymous) else ""
-        known = (*NUMBERING, *sorted(functions()))
-        message = REFUSED.get(name, f"{bare.sql()} cannot be used with OVER. {available(bare.name, known)}.")
+        names = (*NUMBERING, *sorted(functions()))
+        message = REFUSED.get(name, f"{bare.sql()} cannot be used with OVER. {available(bare.name, names)}.")
         raise SqlRejected(message, window)
     aggregate: Expr = call
     return aggregate

@@ -104,11 +104,11 @@ class Ties:
         """The sub-query without ties: grouped by their inner sides, which come before the items."""
         subquery = query.copy()
         group = subquery.args.get("group")
-        known = list(group.expressions) if group is not None else []
-        more = [one.copy() for one in self.inner if not self.is_among(one, known)]
+        group_keys = list(group.expressions) if group is not None else []
+        more = [side.copy() for side in self.inner if not self.is_among(side, group_keys)]
         subquery.set("where", exp.Where(this=together(self.own)) if self.own else None)
-        subquery.set("group", exp.Group(expressions=[*known, *more]))
-        keys = [exp.alias_(one.copy(), f"tie{at}") for at, one in enumerate(self.inner)]
+        subquery.set("group", exp.Group(expressions=[*group_keys, *more]))
+        keys = [exp.alias_(side.copy(), f"tie{at}") for at, side in enumerate(self.inner)]
         subquery.set("expressions", [*keys, *(item.copy() for item in items)])
         return subquery
 
@@ -129,7 +129,7 @@ def split_ties(query: Expr, scope: Scope, names: Names, read: Read) -> Ties | No
         if part.find(exp.Select) is not None or side(part) == "inner":
             ties.own.append(part)
             continue
-        sides = {side(one): one for one in (part.this, part.args.get("expression")) if isinstance(one, exp.Expr)}
+        sides = {side(term): term for term in (part.this, part.args.get("expression")) if isinstance(term, exp.Expr)}
         if not isinstance(part, exp.EQ) or sides.keys() != {"inner", "outer"}:
             message = (
                 "a sub-query and the outer query are related by equality of a column of each: WHERE u.k = t.k. Write "

@@ -24,7 +24,7 @@ from engine.sql.scope import Scope, Visible
 def _require_rows(condition: Expr) -> None:
     """Raises SqlRejected for an aggregate, which WHERE cannot have; that of a sub-query is its own."""
     calls = condition.walk(prune=lambda node: isinstance(node, (exp.Query, exp.Window)))
-    if (call := next((each for each in calls if is_aggregate(each)), None)) is not None:
+    if (call := next((node for node in calls if is_aggregate(node)), None)) is not None:
         test = call.find_ancestor(exp.Predicate) or call
         message = (
             f"WHERE looks at single rows, but {call.sql(dialect=Flink)} is of a group. Write HAVING "
@@ -42,18 +42,18 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
     with_scalars: list[Expr] = []
     later: list[tuple[Expr, bool]] = []
     _require_rows(clause.this)
-    for one in conjuncts(clause.this):
-        test, negated = _without_not(one)
+    for conjunct in conjuncts(clause.this):
+        test, negated = _without_not(conjunct)
         if isinstance(test, exp.Exists) or (isinstance(test, exp.In) and test.args.get("query") is not None):
             later.append((test, negated))
         else:
-            bound = scope.bind(scalars.taken_out_of(one))
+            bound = scope.bind(scalars.taken_out_of(conjunct))
             (with_scalars if bound.find(exp.Placeholder) is not None else simple).append(bound)
     if simple:
         relation = Filter(relation, together(simple))
     scope = replace(scope, relation=relation)
-    for one in with_scalars:
-        scope, (condition,) = scalars.joined_to(scope, [one])
+    for conjunct in with_scalars:
+        scope, (condition,) = scalars.joined_to(scope, [conjunct])
         scope = replace(scope, relation=Filter(scope.relation, condition))
     for test, negated in later:
         kind = JoinKind.ANTI if negated else JoinKind.SEMI
@@ -96,7 +96,7 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
     right, correlated, visible = _inner(query, names, read, of_in=isinstance(test, exp.In))
     shape = Join(scope.relation, right, kind, (), test)
     to_output = shape.right_names
-    both = Scope(shape, tuple(replace(one, column=to_output[one.column]) for one in visible) + scope.visible)
+    both = Scope(shape, tuple(replace(entry, column=to_output[entry.column]) for entry in visible) + scope.visible)
     # An inner name hides an outer one.
     conditions = [_bind_inner_first(part, both, len(visible)) for part in correlated]
     if isinstance(test, exp.In):
@@ -126,7 +126,7 @@ def _is_total(query: Expr) -> bool:
 
 def _is_one_row(query: Expr) -> bool:
     """Whether a query has one row whatever it reads, unless its LIMIT is 0. Source: Calcite RelMdMinRowCount."""
-    if not isinstance(query, exp.Select) or any(query.args.get(each) for each in ("having", "qualify", "offset")):
+    if not isinstance(query, exp.Select) or any(query.args.get(clause) for clause in ("having", "qualify", "offset")):
         return False
     return _is_total(query)
 
@@ -171,7 +171,7 @@ def _is_tied(query: Expr, names: Names, read: Read) -> bool:
 def _exists_grouped(scope: Scope, query: exp.Select, ties: Ties, kind: JoinKind, names: Names, read: Read) -> Relation:
     """EXISTS with GROUP BY, joined on its ties. Raises SqlRejected if a tie is not a group key."""
     keys = query.args["group"].expressions
-    foreign = next((one for one in ties.inner if not ties.is_among(one, keys)), None)
+    foreign = next((side for side in ties.inner if not ties.is_among(side, keys)), None)
     if foreign is not None:
         message = (
             "a grouped sub-query can be compared with the outer query only by columns that it groups by. Add the "
@@ -223,8 +223,8 @@ def _inner(query: Expr, names: Names, read: Read, *, of_in: bool) -> tuple[Relat
                         "Write it as a join with a sub-query in FROM."
                     )
                     raise SqlRejected(message, correlated[0])
-            kept = where(exp.Where(this=together(own)), inner, Scalars(names, read, [])) if own else inner
-            return kept.relation, correlated, kept.visible
+            scope = where(exp.Where(this=together(own)), inner, Scalars(names, read, [])) if own else inner
+            return scope.relation, correlated, scope.visible
     return read(query, names), [], ()
 
 

@@ -54,7 +54,7 @@ def in_terms_of(operator: type[Operator], parameters: Mapping[str, Any], names: 
         if marks_of(operator.model_fields[name]).get("column"):
             translated[name] = names.get(value, value)
         elif marks_of(operator.model_fields[name]).get("columns"):
-            translated[name] = [names.get(each, each) for each in value]
+            translated[name] = [names.get(column, column) for column in value]
     return translated
 
 
@@ -73,8 +73,8 @@ def _parameter(operator: type[Operator], argument: exp.Kwarg, scope: Scope) -> t
     name, value = argument.this.name.lower(), argument.expression
     field = operator.model_fields.get(name)
     if field is None:
-        known = ", ".join(each.upper() for each in operator.model_fields)
-        message = f"{operator.sql_function} has no parameter {name.upper()}; it takes {known}."
+        available = ", ".join(field_name.upper() for field_name in operator.model_fields)
+        message = f"{operator.sql_function} has no parameter {name.upper()}; it takes {available}."
         raise SqlRejected(message, argument)
     if isinstance(value, exp.Anonymous) and value.name.upper() == "DESCRIPTOR":
         columns = [scope.bind(column).name for column in value.expressions]

@@ -69,8 +69,8 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if isinstance(node.to.this, exp.Interval) and writer.type_of(value).is_number:
         return of_number(value, node.to.this.args.get("unit"), node)
     target, length = _supported(node.to, node)
-    if target.is_nested and (made := cast_collection(value, writer.type_of(value), target, node, _converted)):
-        return made
+    if target.is_nested and (collection := cast_collection(value, writer.type_of(value), target, node, _converted)):
+        return collection
     if target.is_instant or target.is_number:
         _refuse_instant(writer.type_of(value), target, node)
     if isinstance(target, Time):
@@ -171,8 +171,8 @@ def spark_type(data_type: exp.DataType) -> tuple[Type | None, int | None]:
         return (None if None in parts else _NESTED[kind](*parts)), None
     if kind is exp.DType.STRUCT:
         fields = [(field.name, spark_type(field.args["kind"])[0]) for field in data_type.expressions]
-        known = tuple((name, part) for name, part in fields if part is not None)
-        return (Row(known) if len(known) == len(fields) else None), None
+        typed = tuple((name, part) for name, part in fields if part is not None)
+        return (Row(typed) if len(typed) == len(fields) else None), None
     if isinstance(kind, exp.DType) and kind is not exp.DType.USERDEFINED and not data_type.expressions:
         return _plain_type(kind), None
     return _type_of_text(data_type), None

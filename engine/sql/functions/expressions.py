@@ -73,13 +73,13 @@ class Writer:
 
     def is_nullable(self, column: str) -> bool:
         """Whether a bound column can be NULL."""
-        found = self.names.get(column, "")
-        return found not in self.schema or self.schema.column(found).nullable
+        name = self.names.get(column, "")
+        return name not in self.schema or self.schema.column(name).nullable
 
     def digits_of(self, column: str) -> int:
         """The digits of a second that a bound column has."""
-        found = self.names.get(column, "")
-        type_ = self.schema.column(found).type if found in self.schema else None
+        name = self.names.get(column, "")
+        type_ = self.schema.column(name).type if name in self.schema else None
         return type_.precision if isinstance(type_, Timestamp) else MILLISECONDS
 
     def write(self, expression: Expr) -> str:
@@ -100,8 +100,8 @@ class Writer:
             terms = [self._compared(term) for term in expression.flatten(unnest=False)]
             return _connected(terms, f" {_CONNECTORS[kind]} ")
         if kind in _BINARY:
-            if kind is exp.EQ and (each := equal_fields(expression.this, expression.expression)) is not None:
-                return self.write(each)
+            if kind is exp.EQ and (equality := equal_fields(expression.this, expression.expression)) is not None:
+                return self.write(equality)
             if kind in _STRICT:
                 refuse_mixed(self, expression)
             sides: Sequence[Expr] = (expression.this, expression.expression)
@@ -186,7 +186,7 @@ class Writer:
         if constructed(test.this) is not None:
             alternatives = [equal_fields(test.this, item) for item in test.expressions]
             if all(alternatives):
-                return f"({' OR '.join(self.write(one) for one in alternatives if one is not None)})"
+                return f"({' OR '.join(self.write(equality) for equality in alternatives if equality is not None)})"
         items = ", ".join(map(self._compared, test.expressions))
         return f"({self.write(test.this)} IN ({items}))"
 
@@ -201,10 +201,10 @@ class Writer:
         ifs = [case] if is_if else case.args["ifs"]
         default = case.args.get("false" if is_if else "default")
         subject = f" {self.write(case.this)}" if case.this is not None and not is_if else ""
-        results = [one.args["true"] for one in ifs] + ([default] if default is not None else [])
+        results = [branch.args["true"] for branch in ifs] + ([default] if default is not None else [])
         written = of_one_type(self, united(self, list(map(self.write, results))))
         branches = " ".join(
-            f"WHEN {self.write(one.this)} THEN {result}" for one, result in zip(ifs, written, strict=False)
+            f"WHEN {self.write(branch.this)} THEN {result}" for branch, result in zip(ifs, written, strict=False)
         )
         otherwise = f" ELSE {written[-1]}" if default is not None else ""
         return f"CASE{subject} {branches}{otherwise} END"

@@ -39,8 +39,8 @@ def _instead(node: Expr) -> Expr:
         raise SqlRejected(message, node)
     if not isinstance(node, exp.Anonymous) or not _is_call(node):
         return node
-    clauses = {one.this.name: one.expression for one in node.expressions if isinstance(one, exp.Kwarg)}
-    arguments = [one for one in node.expressions if not isinstance(one, exp.Kwarg)]
+    clauses = {kwarg.this.name: kwarg.expression for kwarg in node.expressions if isinstance(kwarg, exp.Kwarg)}
+    arguments = [argument for argument in node.expressions if not isinstance(argument, exp.Kwarg)]
     is_array = node.name.upper() == NAMES[0]
     if len(arguments) != (1 if is_array else 2):
         message = "Write JSON_ARRAYAGG(v) or JSON_OBJECTAGG(KEY k VALUE v)."

@@ -132,7 +132,7 @@ def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
     """TIMESTAMPADD and TIMESTAMPDIFF."""
     name = call.name.upper()
     unit, first, second = call.expressions
-    values = [writer.write(each) for each in (first, second)]
+    values = [writer.write(operand) for operand in (first, second)]
     types = [writer.type_of(value) for value in values]
     values = [
         moment_of(value) if isinstance(type_, Time) else value for value, type_ in zip(values, types, strict=True)
@@ -179,20 +179,22 @@ def require_pattern(call: exp.Anonymous) -> None:
     name = call.name.upper()
     if name not in _WITH_PATTERN or len(call.expressions) < 2 or not isinstance(call.expressions[1], exp.Literal):
         return
-    known = (
-        _LETTERS if name == "DATE_FORMAT" else {each: most for each, most in _LETTERS.items() if each not in "YwEFq"}
+    letters = (
+        _LETTERS
+        if name == "DATE_FORMAT"
+        else {letter: most for letter, most in _LETTERS.items() if letter not in "YwEFq"}
     )
     for run in re.finditer(r"([A-Za-z])\1*", " ".join(call.expressions[1].name.split("'")[::2])):
-        if run[1] in "YwWuecABnNpEFq" and run[1] not in known:
+        if run[1] in "YwWuecABnNpEFq" and run[1] not in letters:
             message = (
                 f"the letter {run[1]} in the pattern of {name} is not supported. Write yyyy for the year, and "
                 "EXTRACT(WEEK FROM t) for the week."
             )
-        elif run[1] not in known:
+        elif run[1] not in letters:
             message = f"{run[1]!r} is no letter of a pattern of times. A text in a pattern has quotes: 'yyyy''T''HH'."
-        elif len(run[0]) > known[run[1]]:
+        elif len(run[0]) > letters[run[1]]:
             message = (
-                f"{run[0]} in the pattern of {name} is too long: {run[1]} stands there at most {known[run[1]]} times."
+                f"{run[0]} in the pattern of {name} is too long: {run[1]} stands there at most {letters[run[1]]} times."
             )
         else:
             continue
@@ -247,8 +249,8 @@ def _without_zone(arguments: list[str], call: exp.Anonymous) -> str:
             message = f"the zone {letters} in the pattern of TO_TIMESTAMP is not supported. Write XXX for +01:00."
             raise SqlRejected(message, call)
         value, written = f"regexp_extract({value}, '^(.*?){_OFFSETS[letters]}$', 1)", text(local)
-    found = _parsed(TIMESTAMP_NTZ, [value, written])
-    return cut(found, TIMESTAMP_NTZ, MILLISECONDS) if "SSSS" in local else found
+    local_moment = _parsed(TIMESTAMP_NTZ, [value, written])
+    return cut(local_moment, TIMESTAMP_NTZ, MILLISECONDS) if "SSSS" in local else local_moment
 
 
 def _parsed(type_: Type, arguments: list[str]) -> str:

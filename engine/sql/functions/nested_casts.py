@@ -68,10 +68,10 @@ def cast_row(writer: ExpressionWriter, value: str, node: exp.Cast, cast: Cast) -
     for (name, given_type), target in zip(given, wanted, strict=True):
         part = f"({value}).{quote(name)}"
         of_part = OfPart(part, given_type, writer.schema)
-        made = cast(of_part, part, type(node)(this=exp.column(name), to=target.kind))
-        fields.append((target.name, made))
+        converted = cast(of_part, part, type(node)(this=exp.column(name), to=target.kind))
+        fields.append((target.name, converted))
         if isinstance(node, exp.TryCast):
-            tests.append(_is_read(part, given_type, inferred(made, writer.schema), made))
+            tests.append(_is_read(part, given_type, inferred(converted, writer.schema), converted))
     return f"CASE WHEN {' AND '.join(tests)} THEN {struct(fields)} END"
 
 
@@ -85,26 +85,26 @@ def cast_collection(value: str, given: Type, target: Type, node: exp.Cast, cast:
     parts = node.to.expressions
     match given, target:
         case Array(), Array():
-            each = written(EACH, given.element, parts[0], given.element)
-            made, entries = f"transform({value}, {EACH} -> {each})", value
-            casts = [(EACH, given.element, target.element, each)]
+            member = written(EACH, given.element, parts[0], given.element)
+            collection, entries = f"transform({value}, {EACH} -> {member})", value
+            casts = [(EACH, given.element, target.element, member)]
         case Map(), Map():
             within = Row((("key", given.key), ("value", given.value)))
             names = (f"{EACH}.key", f"{EACH}.value")
-            key, each = map(written, names, given.parts, parts, (within, within))
-            casts = list(zip(names, given.parts, target.parts, (key, each), strict=True))
+            key, member = map(written, names, given.parts, parts, (within, within))
+            casts = list(zip(names, given.parts, target.parts, (key, member), strict=True))
             entries = f"map_entries({value})"
-            made = _map(entries, target, key, each)
+            collection = _map(entries, target, key, member)
             if given.key == target.key and _is_plain(*casts[0]):
-                each = written(EACH, given.value, parts[1], given.value)
-                casts = [(EACH, given.value, target.value, each)]
-                made, entries = f"transform_values({value}, (__k, {EACH}) -> {each})", f"map_values({value})"
+                member = written(EACH, given.value, parts[1], given.value)
+                casts = [(EACH, given.value, target.value, member)]
+                collection, entries = f"transform_values({value}, (__k, {EACH}) -> {member})", f"map_values({value})"
         case _:
             return None
     if isinstance(node, exp.TryCast):
         whole = " AND ".join(itertools.starmap(_is_read, casts))
-        return f"CASE WHEN forall({entries}, {EACH} -> {whole}) THEN {made} END"
-    return None if len(casts) == 1 and _is_plain(*casts[0]) else made
+        return f"CASE WHEN forall({entries}, {EACH} -> {whole}) THEN {collection} END"
+    return None if len(casts) == 1 and _is_plain(*casts[0]) else collection
 
 
 def _is_plain(name: str, _: Type, target: Type, written: str) -> bool:

@@ -73,7 +73,7 @@ def remainder(writer: ExpressionWriter, sides: list[Expr], left: str, right: str
     left, right = _widened(writer, sides, left, right)
     modulo = f"({left} % {right})"
     types = [writer.type_of(side) for side in (left, right)]
-    is_narrowed = all(one in INTEGERS for one in types) and INTEGERS.index(types[1]) < INTEGERS.index(types[0])
+    is_narrowed = all(type_ in INTEGERS for type_ in types) and INTEGERS.index(types[1]) < INTEGERS.index(types[0])
     return f"CAST({modulo} AS {types[1].sql})" if is_narrowed else modulo
 
 
@@ -112,7 +112,7 @@ def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
     """
     texts = [left, right]
     # Literals need not be analyzed.
-    types = [_type_of(writer, *each) for each in zip(sides, texts, strict=True)]
+    types = [_type_of(writer, *pair) for pair in zip(sides, texts, strict=True)]
     for at, side in enumerate(sides):
         other = types[1 - at]
         if not isinstance(other, Decimal):

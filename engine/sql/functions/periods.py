@@ -35,7 +35,7 @@ def overlapping(writer: ExpressionWriter, node: exp.Overlaps) -> str:
     ends = [*_ends(writer, node.this, node), *_ends(writer, node.expression, node)]
     types = [writer.type_of(end) for end in ends]
     if not types[0].is_time or not all(type_.is_held_as(types[0]) for type_ in types):
-        given = ", ".join(each.flink for each in types)
+        given = ", ".join(type_.flink for type_ in types)
         message = f"OVERLAPS compares TIMESTAMPs, TIMESTAMP_LTZs or DATEs, all of one type, not {given}."
         raise SqlRejected(message, node)
     (first, last), (other_first, other_last) = _in_order(*ends[:2]), _in_order(*ends[2:])

@@ -38,9 +38,9 @@ def field(writer: ExpressionWriter, node: exp.Dot) -> str:
     value = writer.write(node.this)
     type_ = writer.type_of(value)
     name = node.expression.name
-    known = [known for known, _ in type_.fields] if isinstance(type_, Row) else []
-    if name not in known:
-        there = f"it has {', '.join(known)}" if known else f"it is {type_.flink}, which has no fields"
+    names = [field_name for field_name, _ in type_.fields] if isinstance(type_, Row) else []
+    if name not in names:
+        there = f"it has {', '.join(names)}" if names else f"it is {type_.flink}, which has no fields"
         message = f"there is no field {name!r} in {node.this.name or 'the value'!r}: {there}."
         raise SqlRejected(message, node)
     inner = value if plain(node.this) is not None or isinstance(node.this, exp.Dot) else f"({value})"
@@ -53,8 +53,8 @@ def equal_fields(left: Expr, right: Expr) -> Expr | None:
     if not own or not others or len(own) != len(others):
         return None
     whole: Expr | None = None
-    for one, other in zip(own, others, strict=True):
-        same = exp.EQ(this=one.copy(), expression=other.copy())
+    for part, other in zip(own, others, strict=True):
+        same = exp.EQ(this=part.copy(), expression=other.copy())
         whole = same if whole is None else exp.And(this=whole, expression=same)
     return whole
 

@@ -47,16 +47,16 @@ def as_text(value: str, precision: int) -> str:
 
 def added(writer: ExpressionWriter, node: exp.Add | exp.Sub, left: str, right: str) -> str | None:
     """A TIME plus or minus an interval, within the day; None for anything else."""
-    one, other = writer.type_of(left), writer.type_of(right)
-    if isinstance(other, Time) and is_interval(one) and isinstance(node, exp.Add):
-        left, right, one, other = right, left, other, one
-    if isinstance(one, Time) and isinstance(other, Time):
+    left_type, other = writer.type_of(left), writer.type_of(right)
+    if isinstance(other, Time) and is_interval(left_type) and isinstance(node, exp.Add):
+        left, right, left_type, other = right, left, other, left_type
+    if isinstance(left_type, Time) and isinstance(other, Time):
         message = "the difference of two TIMEs is written TIMESTAMPDIFF(SECOND, a, b), as in Flink."
         raise SqlRejected(message, node)
-    if not isinstance(one, Time) or not is_interval(other):
+    if not isinstance(left_type, Time) or not is_interval(other):
         return None
     sign = "+" if isinstance(node, exp.Add) else "-"
-    return time_of(f"{moment_of(left)} {sign} {right}", one.precision)
+    return time_of(f"{moment_of(left)} {sign} {right}", left_type.precision)
 
 
 def require_unit(unit: str, call: exp.Expression) -> None:

@@ -60,13 +60,13 @@ def _can_be_null(writer: ExpressionWriter, value: Expr) -> bool:
     if isinstance(value, exp.Case | exp.If):
         branches = [branch.args["true"] for branch in value.args.get("ifs", [value])]
         default = value.args.get("default" if isinstance(value, exp.Case) else "false")
-        return default is None or any(_can_be_null(writer, each.unnest()) for each in (*branches, default))
+        return default is None or any(_can_be_null(writer, branch.unnest()) for branch in (*branches, default))
     if isinstance(value, exp.Is | exp.NullSafeEQ | exp.NullSafeNEQ):
         return False
     if isinstance(value, exp.Anonymous) and value.name.upper() in ("COALESCE", "IFNULL"):
-        return all(_can_be_null(writer, each.unnest()) for each in value.expressions)
+        return all(_can_be_null(writer, argument.unnest()) for argument in value.expressions)
     if isinstance(value, exp.Column):
         return writer.is_nullable(value.name)
     return isinstance(value, _MAKES_NULL) or any(
-        _can_be_null(writer, each) for each in value.iter_expressions() if not isinstance(each, exp.DataType)
+        _can_be_null(writer, operand) for operand in value.iter_expressions() if not isinstance(operand, exp.DataType)
     )

@@ -225,26 +225,26 @@ class Emitter:
         try:
             derived_inputs = tuple(self.derived[name] for name in inputs)
             schemas = [input_.schema for input_ in derived_inputs]
-            made = typed(node.id, configured(node), schemas, self.analyzer, self.folder)
-            assert isinstance(made, Operator)
-            output = made.derive(node.id, derived_inputs, self.analyzer)
+            typed_operator = typed(node.id, configured(node), schemas, self.analyzer, self.folder)
+            assert isinstance(typed_operator, Operator)
+            output = typed_operator.derive(node.id, derived_inputs, self.analyzer)
         except SqlRejected:
             raise
         except StudioError as error:
             raise SqlRejected(self._told(error), at) from error
-        made.with_expressions(self._said)
+        typed_operator.with_expressions(self._said)
         self.typed.clear()
         if output.above == NOTHING:
-            output = replace(output, above=above_of(made, node.id, derived_inputs))
+            output = replace(output, above=above_of(typed_operator, node.id, derived_inputs))
         self.nodes.append(node)
         self.written[node.id] = at
         output = replace(output, node=node.id)
         if output.schema.event_time is None:
             # Nodes of views get the names that their users know later.
-            told = f"The {made.title.lower()} above it"
-            output = replace(output, timeless=why_timeless(told, made, output, derived_inputs))
+            told = f"The {typed_operator.title.lower()} above it"
+            output = replace(output, timeless=why_timeless(told, typed_operator, output, derived_inputs))
         self.derived[node.id] = output
-        ports = made.ports * len(inputs) if made.many_edges else made.ports
+        ports = typed_operator.ports * len(inputs) if typed_operator.many_edges else typed_operator.ports
         self.edges += [
             Edge(source=name, target=node.id, target_port=port) for name, port in zip(inputs, ports, strict=False)
         ]
@@ -299,7 +299,7 @@ class Emitter:
         """
         given = _digits(self.derived[node].schema)
         digits = {name: given[value] for name, value in columns if value in given} | dict(digits)
-        below = next(one for one in self.nodes if one.id == node)
+        below = next(candidate for candidate in self.nodes if candidate.id == node)
         is_shared = node in self.pinned or any(edge.source == node for edge in self.edges)
         if below.operator == "project" and not is_shared:
             merged = _merged(below, columns)
@@ -311,10 +311,10 @@ class Emitter:
                 self.relations.pop(node, None)
                 node, columns = into.source, merged
         items = [{"name": name, "expression": expression} for name, expression in columns]
-        made = self.add("project", {"columns": items}, [node], at)
-        schema = tuple(_with_digits(column, digits) for column in self.derived[made].schema)
-        self.derived[made] = replace(self.derived[made], schema=Schema(schema))
-        return made
+        projection = self.add("project", {"columns": items}, [node], at)
+        schema = tuple(_with_digits(column, digits) for column in self.derived[projection].schema)
+        self.derived[projection] = replace(self.derived[projection], schema=Schema(schema))
+        return projection
 
     @property
     def _ids(self) -> list[str]:
@@ -337,11 +337,11 @@ class Emitter:
 
 def _merged(below: Node, columns: Sequence[tuple[str, str]]) -> list[tuple[str, str]] | None:
     """The columns as expressions over the input of a projection; None if replacing whole texts is not enough."""
-    known = {quote(item["name"]): item["expression"] for item in below.parameters["columns"]}
-    if all(name == expression for name, expression in known.items()):
+    expressions = {quote(item["name"]): item["expression"] for item in below.parameters["columns"]}
+    if all(name == expression for name, expression in expressions.items()):
         return list(columns)
-    if all(expression in known for _, expression in columns):
-        return [(name, known[expression]) for name, expression in columns]
+    if all(expression in expressions for _, expression in columns):
+        return [(name, expressions[expression]) for name, expression in columns]
     return None
 
 

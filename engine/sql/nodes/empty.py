@@ -52,8 +52,8 @@ def _columns(
     """The columns of a relation by name, and those that represent the arrival order."""
     described = emitter.described(whole(relation), names)
     emitted = described.emitted
-    found = [(name, described.schema.column(emitted.names[name])) for name in names if name not in emitted.arrival]
-    return found, emitted.arrival & frozenset(names)
+    columns = [(name, described.schema.column(emitted.names[name])) for name in names if name not in emitted.arrival]
+    return columns, emitted.arrival & frozenset(names)
 
 
 def _source(

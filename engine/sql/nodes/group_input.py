@@ -41,9 +41,9 @@ from engine.sql.rules.project_merge import selected
 def input_of(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> tuple[Emitted, Aggregate]:
     """The input as nodes, and the aggregate over it with only the calls that are read."""
     calls = tuple((name, rows_counted(emitter, relation.input, call)) for name, call in relation.calls)
-    kept = tuple(call for call in calls if call[0] in needed) or calls[: not relation.groups]
-    unread = [call for name, call in calls if name not in dict(kept)]
-    relation = replace(relation, calls=kept)
+    read_calls = tuple(call for call in calls if call[0] in needed) or calls[: not relation.groups]
+    unread = [call for name, call in calls if name not in dict(read_calls)]
+    relation = replace(relation, calls=read_calls)
     merged = _merged(relation, unread)
     if merged is not None:
         relation, unread = merged
@@ -70,7 +70,7 @@ def _emitted(emitter: Emitter, relation: Aggregate, used: frozenset[str]) -> Emi
 
 def _is_normalised(emitter: Emitter, node: str) -> bool:
     """Whether a node is a source with updates by key, or a filter on one."""
-    below = next(one for one in emitter.nodes if one.id == node)
+    below = next(candidate for candidate in emitter.nodes if candidate.id == node)
     if below.operator == Kept.operator:
         return _is_normalised(emitter, emitter.input_of(node))
     derived = emitter.derived[node]

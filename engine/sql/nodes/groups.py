@@ -144,11 +144,11 @@ def _windows_node(
 ) -> Emitted:
     """The window aggregate. by_bound: by window bound, its column in the relation."""
     group_by, taken = _group_by(emitter, emitted, keys)
-    made = _calls(emitter, emitted, calls, [*taken, *BOUNDS])
+    aggregates = _calls(emitter, emitted, calls, [*taken, *BOUNDS])
     parameters = {
         **windows,
         "group_by": group_by,
-        "aggregates": [one for _, one in made],
+        "aggregates": [call for _, call in aggregates],
         "window_time": "window_time" in by_bound,
         **code_of(calls, relation.at),
     }
@@ -188,7 +188,7 @@ def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> E
 
 def not_an_event_time(emitter: Emitter, emitted: Emitted, column: str, at: Expr) -> SqlRejected:
     """The error about a column without a watermark: which has one, where its time was lost, or how to declare one."""
-    if times := ", ".join(each.name for each in emitter.schema(emitted) if each.time is not None):
+    if times := ", ".join(time_column.name for time_column in emitter.schema(emitted) if time_column.time is not None):
         return SqlRejected(f"{column!r} is not an event time; {times} is one.", at)
     add = f"Add WATERMARK FOR {column} AS {column} - INTERVAL '5' SECOND to its CREATE TABLE."
     return SqlRejected(f"{column!r} is not an event time. {emitter.lost_time(emitted.node) or add}", at)
@@ -197,28 +197,28 @@ def not_an_event_time(emitter: Emitter, emitted: Emitted, column: str, at: Expr)
 def _group_by(emitter: Emitter, emitted: Emitted, groups: Sequence[Named]) -> tuple[list[Any], list[str]]:
     """The group columns, by name or with an expression, and their output names."""
     writer = emitter.writer(emitted)
-    made: list[Any] = []
+    group_by: list[Any] = []
     taken: list[str] = []
     for name, item in groups:
         column = plain(item)
         if column is not None and column in emitted.names and emitted.names[column] not in taken:
-            made.append(emitted.names[column])
+            group_by.append(emitted.names[column])
             taken.append(emitted.names[column])
         else:
             output_name = free_name(name, taken)
-            made.append({"name": output_name, "expression": writer.write(item)})
+            group_by.append({"name": output_name, "expression": writer.write(item)})
             taken.append(output_name)
-    return made, taken
+    return group_by, taken
 
 
 def _calls(
     emitter: Emitter, emitted: Emitted, calls: Sequence[Named], taken: Sequence[str]
 ) -> list[tuple[str, dict[str, Any]]]:
-    made: list[tuple[str, dict[str, Any]]] = []
+    aggregates: list[tuple[str, dict[str, Any]]] = []
     for name, item in calls:
-        output_name = free_name(name, [*taken, *(one for one, _ in made)])
-        made.append((output_name, {**call_parameters(emitter, emitted, item), "name": output_name}))
-    return made
+        output_name = free_name(name, [*taken, *(other for other, _ in aggregates)])
+        aggregates.append((output_name, {**call_parameters(emitter, emitted, item), "name": output_name}))
+    return aggregates
 
 
 def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str, Any]:
@@ -295,7 +295,7 @@ def _written(argument: Expr, emitted: Emitted, writer: Writer) -> str:
 def _shares(function: str, written: Expr) -> float | list[float]:
     """The percentage of PERCENTILE, or a list of percentages. Raises SqlRejected for other values."""
     if isinstance(written, exp.Array):
-        shares = [_shares(function, one.unnest()) for one in written.expressions]
+        shares = [_shares(function, element.unnest()) for element in written.expressions]
         return [share for share in shares if isinstance(share, float)]
     is_number = isinstance(written, exp.Literal) and not written.is_string
     if not is_number or not 0 <= float(written.name) <= 1:

@@ -41,7 +41,7 @@ class Condition:
 
     def used(self, needed: frozenset[str]) -> frozenset[str]:
         """The columns that are needed above the join or by the rest of its condition."""
-        return needed.union(*(mentioned(one) for one in self.rest)) if self.rest else needed
+        return needed.union(*(mentioned(conjunct) for conjunct in self.rest)) if self.rest else needed
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,16 @@ def taken_apart(relation: Join) -> Condition:
     equal: list[tuple[Expr, Expr]] = []
     same: list[tuple[Expr, Expr]] = []
     rest: list[Expr] = []
-    for one in relation.condition:
-        if isinstance(one, exp.EQ | exp.NullSafeEQ):
-            a, b = one.this, one.expression
+    for conjunct in relation.condition:
+        if isinstance(conjunct, exp.EQ | exp.NullSafeEQ):
+            a, b = conjunct.this, conjunct.expression
             if mentioned(b) <= left and mentioned(a) <= right.keys():
                 a, b = b, a
             if mentioned(a) and mentioned(b) and mentioned(a) <= left and mentioned(b) <= right.keys():
                 own = substituted(b, {new: ref(old, b) for new, old in right.items()})
-                (equal if isinstance(one, exp.EQ) else same).append((a, own))
+                (equal if isinstance(conjunct, exp.EQ) else same).append((a, own))
                 continue
-        rest.append(one)
+        rest.append(conjunct)
     if same:
         # One key that is never NULL, so that NULL matches NULL.
         a, b = (exp.Struct(expressions=[pair[side].copy() for pair in same]) for side in (0, 1))
@@ -85,7 +85,7 @@ def with_comparable_keys(emitter: Emitter, relation: Join, condition: Condition)
     if not condition.equal:
         return condition
     sides = zip((relation.left, relation.right), zip(*condition.equal, strict=True), strict=True)
-    left, right = (_types(emitter, one, keys) for one, keys in sides)
+    left, right = (_types(emitter, input_, keys) for input_, keys in sides)
     equal = tuple(
         _of_common_types(a, b, of_left, of_right)
         for (a, b), of_left, of_right in zip(condition.equal, left, right, strict=True)
@@ -124,8 +124,8 @@ def _of_common_types(a: Expr, b: Expr, left: Sequence[Type], right: Sequence[Typ
     """Both sides of an equality. A join compares integers of different widths, but packed values as texts."""
     compared = () if isinstance(a, exp.Struct) else INTEGERS
     common = [
-        None if one.is_held_as(other) or (one in compared and other in compared) else common_type((one, other))
-        for one, other in zip(left, right, strict=True)
+        None if type_.is_held_as(other) or (type_ in compared and other in compared) else common_type((type_, other))
+        for type_, other in zip(left, right, strict=True)
     ]
     return _cast(a, common), _cast(b, common)
 
@@ -151,15 +151,15 @@ def side(emitter: Emitter, relation: Relation, used: Sequence[str], keys: Sequen
         columns = [*used, *(name for key in keys if (name := plain(key)) is not None)]
         narrow = emitter.narrowed(emitted, columns, at)
         return Side(narrow, tuple(narrow.names[plain(key) or ""] for key in keys))
-    kept = [name for name in emitted.names if name in used or any(plain(key) == name for key in keys)]
-    items = {emitted.names[name]: quote(emitted.names[name]) for name in kept}
+    passed_on = [name for name in emitted.names if name in used or any(plain(key) == name for key in keys)]
+    items = {emitted.names[name]: quote(emitted.names[name]) for name in passed_on}
     writer = emitter.writer(emitted)
     called: dict[int, str] = {}
     for number, key in computed.items():
         called[number] = emitter.free_name(f"key{number}", emitted)
         items[called[number]] = writer.write(key)
     node = emitter.project(emitted.node, list(items.items()), at)
-    names = {name: emitted.names[name] for name in kept}
+    names = {name: emitted.names[name] for name in passed_on}
     key_names = tuple(called.get(number) or emitted.names[plain(key) or ""] for number, key in enumerate(keys))
     return Side(Emitted(node, names, emitted.arrival), key_names)
 
@@ -186,8 +186,8 @@ def computable(
     """The conditions that a join can test of a pair of rows, and the others."""
     pair = _pair(emitter, left, right)
     writer = _writer(emitter, pair, names)
-    tested = [one for one in rest if can_compute(tree_of(writer.write(one)), pair)]
-    return tested, [one for one in rest if one not in tested]
+    tested = [conjunct for conjunct in rest if can_compute(tree_of(writer.write(conjunct)), pair)]
+    return tested, [conjunct for conjunct in rest if conjunct not in tested]
 
 
 def _pair(emitter: Emitter, left: Side, right: Side) -> Schema:

@@ -25,8 +25,8 @@ def lookup_join(
         )
         raise SqlRejected(message, relation.at)
     right = side(emitter, relation.right, right_used, [b for _, b in condition.equal], relation.at)
-    found = join_node(emitter, "lookup_join", relation, (left, right), condition.rest)
-    return replace(found, arrival=left.emitted.arrival)
+    joined = join_node(emitter, "lookup_join", relation, (left, right), condition.rest)
+    return replace(joined, arrival=left.emitted.arrival)
 
 
 def _is_table(relation: Relation) -> bool:

@@ -64,7 +64,7 @@ def is_processing_time(relation: Relation, name: str, *, has_value: bool = False
             return is_processing_time(relation.input, name, has_value=has_value)
         case Union():
             place = relation.columns.index(name)
-            return all(is_processing_time(one, one.columns[place], has_value=has_value) for one in relation.inputs)
+            return all(is_processing_time(part, part.columns[place], has_value=has_value) for part in relation.inputs)
         case Select():
             item = dict(relation.items)[name]
             column = plain(item)
@@ -127,9 +127,9 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
         case Select():
             below, column = _with_time(relation.input, time, at)
             items = tuple((name, ref(column, at) if is_proctime(item) else item) for name, item in relation.items)
-            known = next((name for name, item in items if plain(item) == column), None)
-            name = known or free_name(column, relation.columns)
-            return Select(below, items if known else (*items, (name, ref(column, at)))), name
+            existing = next((name for name, item in items if plain(item) == column), None)
+            name = existing or free_name(column, relation.columns)
+            return Select(below, items if existing else (*items, (name, ref(column, at)))), name
     raise without_arrival_times(time, at)
 
 
@@ -145,7 +145,7 @@ def _of_all(relation: Union, time: str, at: Expr) -> tuple[Relation, str]:
     place = relation.columns.index(time)
     name = free_name(time, relation.columns)
     inputs = []
-    for one in relation.inputs:
-        below, column = _with_time(one, one.columns[place], at)
-        inputs.append(Select(below, (*((each, ref(each, at)) for each in one.columns), (name, ref(column, at)))))
+    for part in relation.inputs:
+        below, column = _with_time(part, part.columns[place], at)
+        inputs.append(Select(below, (*((own, ref(own, at)) for own in part.columns), (name, ref(column, at)))))
     return replace(relation, inputs=tuple(inputs)), name

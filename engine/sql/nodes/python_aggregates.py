@@ -42,8 +42,8 @@ def code_of(calls: Sequence[Named], at: Expr | None) -> dict[str, str]:
 
 
 def _functions(calls: Sequence[Named]) -> list[PythonFunction]:
-    found = (aggregate_function(call.unnest()) for _, call in calls)
-    return [function for function in found if isinstance(function, PythonFunction)]
+    functions = (aggregate_function(call.unnest()) for _, call in calls)
+    return [function for function in functions if isinstance(function, PythonFunction)]
 
 
 def _defined(text: str) -> dict[str, str]:
@@ -55,7 +55,7 @@ def _defined(text: str) -> dict[str, str]:
                 defined[name] = ast.dump(statement)
             case ast.Import(names=names) | ast.ImportFrom(names=names):
                 source = getattr(statement, "module", None)
-                defined |= {one.asname or one.name: f"{source}.{one.name}" for one in names}
+                defined |= {alias.asname or alias.name: f"{source}.{alias.name}" for alias in names}
             case ast.Assign(targets=targets):
                 named = [target.id for target in targets if isinstance(target, ast.Name)]
                 defined |= dict.fromkeys(named, ast.dump(statement.value))

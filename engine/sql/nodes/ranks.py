@@ -68,10 +68,10 @@ def _with_more(relation: Rank) -> tuple[Relation, list[str], tuple[str, ...]]:
     """The input of a Top N, with the columns that it keeps in addition, and those that are only computed."""
     if relation.is_limit:
         return relation.input, [], ()
-    below, kept = _with_inner_rank(relation.input, is_narrow=relation.is_narrow)
+    below, rank_columns = _with_inner_rank(relation.input, is_narrow=relation.is_narrow)
     below, computed = with_results(below, is_narrow=relation.is_narrow)
     below, keys = _with_keys(below, is_narrow=relation.is_narrow)
-    return below, kept + keys, computed
+    return below, rank_columns + keys, computed
 
 
 def _with_inner_rank(relation: Relation, *, is_narrow: bool) -> tuple[Relation, list[str]]:

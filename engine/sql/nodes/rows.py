@@ -113,9 +113,11 @@ def filter_(emitter: Emitter, relation: Filter, needed: frozenset[str]) -> Emitt
 def union(emitter: Emitter, relation: Union, needed: frozenset[str]) -> Emitted:
     """A union of projections with the same names and types."""
     places = enumerate(relation.columns)
-    arrival = {name for at, name in places if all(is_processing_time(one, one.columns[at]) for one in relation.inputs)}
-    known = [name for name in relation.columns if name not in arrival]
-    columns = [name for name in known if name in needed] or known[:1]
+    arrival = {
+        name for at, name in places if all(is_processing_time(part, part.columns[at]) for part in relation.inputs)
+    }
+    stored = [name for name in relation.columns if name not in arrival]
+    columns = [name for name in stored if name in needed] or stored[:1]
     relation = replace(relation, inputs=tuple(_with_values(given, relation, columns) for given in relation.inputs))
     if relation.apart is not None and _is_cast_apart(emitter, relation, columns):
         return union(emitter, relation.apart, needed)
@@ -283,6 +285,6 @@ def _common(types: tuple[Type, ...], name: str, relation: Union) -> Type:
     """The common type of a column over all inputs. Raises SqlRejected if there is none."""
     if (common := common_type(types)) is not None:
         return common
-    listed = " and ".join(sorted({each.flink for each in types}))
+    listed = " and ".join(sorted({type_.flink for type_ in types}))
     message = f"the column {name!r} is {listed} on different sides of the set operation. Cast them to one type."
     raise SqlRejected(message, relation.at)

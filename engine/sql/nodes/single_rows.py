@@ -49,7 +49,7 @@ def _hides_keys(emitter: Emitter, name: str) -> bool:
         return any(column.time is not None for column in emitter.derived[name].schema)
     operator = next(node.operator for node in emitter.nodes if node.id == name)
     passes_on = operator in ("project", "filter") or operator.endswith("join")
-    return passes_on and any(_hides_keys(emitter, each) for each in inputs)
+    return passes_on and any(_hides_keys(emitter, source) for source in inputs)
 
 
 def may_be_its_argument(function: AggregateFunction | None) -> bool:

@@ -31,9 +31,9 @@ def temporal_join(emitter: Emitter, relation: Join, condition: Condition, needed
     # The event time and the primary key of the right side are known only once it is a node.
     right = side(emitter, relation.right, relation.right.columns, [b for _, b in condition.equal], relation.at)
     times = [name for name in relation.right.columns if name in event_times(emitter, right.emitted)][:1]
-    kept = {right.emitted.names[name] for name in (*right_used, *times) if name in right.emitted.names}
-    kept = kept.union(right.keys, *emitter.derived[right.emitted.node].upsert_keys)
-    narrow = [name for name, actual in right.emitted.names.items() if actual in kept]
+    read_columns = {right.emitted.names[name] for name in (*right_used, *times) if name in right.emitted.names}
+    read_columns = read_columns.union(right.keys, *emitter.derived[right.emitted.node].upsert_keys)
+    narrow = [name for name, actual in right.emitted.names.items() if actual in read_columns]
     right = Side(emitter.narrowed(right.emitted, narrow, relation.at), right.keys)
     return join_node(emitter, "temporal_join", relation, (left, right), condition.rest)
 

@@ -41,7 +41,7 @@ def time_bounds(
     rest: list[Expr] = []
     times: set[tuple[str, str]] = set()
     for condition in conditions:
-        bounds = [_bound(one, left_times, right_times) for one in _comparisons(condition)]
+        bounds = [_bound(comparison, left_times, right_times) for comparison in _comparisons(condition)]
         if not all(bounds):
             rest.append(condition)
             continue
@@ -97,17 +97,17 @@ def _bound(comparison: Expr, left: set[str], right: set[str]) -> tuple[tuple[str
     """The two times, whether it is the lower bound of left - right, and the bound in ms; None for anything else."""
     if not isinstance(comparison, exp.GTE | exp.GT | exp.LTE | exp.LT):
         return None
-    one, other = _shifted(comparison.this), _shifted(comparison.expression)
-    if one is None or other is None:
+    operand, other = _shifted(comparison.this), _shifted(comparison.expression)
+    if operand is None or other is None:
         return None
     is_lower = isinstance(comparison, exp.GTE | exp.GT)
     strict_ms = int(isinstance(comparison, exp.GT | exp.LT))
-    if one[0] in right and other[0] in left:
-        one, other, is_lower = other, one, not is_lower
-    if one[0] not in left or other[0] not in right:
+    if operand[0] in right and other[0] in left:
+        operand, other, is_lower = other, operand, not is_lower
+    if operand[0] not in left or other[0] not in right:
         return None
-    at_ms = other[1] - one[1]
-    return (one[0], other[0]), is_lower, at_ms + strict_ms if is_lower else at_ms - strict_ms
+    at_ms = other[1] - operand[1]
+    return (operand[0], other[0]), is_lower, at_ms + strict_ms if is_lower else at_ms - strict_ms
 
 
 def _shifted(expression: Expr) -> tuple[str, int] | None:

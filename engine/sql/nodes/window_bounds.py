@@ -161,8 +161,8 @@ def _of_aggregate(relation: Aggregate) -> WindowColumns | None:
     if windows is None:
         return None
     # Result rows have no event time except the window's.
-    kept = replace(windows, columns={name: at for name, at in windows.columns.items() if at != EVENT_TIME})
-    return kept.renamed({name: column for name, item in groups if (column := plain(item))})
+    timeless = replace(windows, columns={name: at for name, at in windows.columns.items() if at != EVENT_TIME})
+    return timeless.renamed({name: column for name, item in groups if (column := plain(item))})
 
 
 def _of_join(relation: Join) -> WindowColumns | None:

@@ -61,7 +61,7 @@ def _assigning(emitter: Emitter, relation: Join, condition: Condition, needed: f
         return None
     right_bounds = {relation.right_names[name] for name in right.roles}
     compared = [frozenset().union(*(mentioned(pair[at]) for pair in condition.equal)) for at in (0, 1)]
-    tested = frozenset().union(*(mentioned(one) for one in condition.rest))
+    tested = frozenset().union(*(mentioned(conjunct) for conjunct in condition.rest))
     # Here, the bounds of a padded side are not NULL.
     of_padded = (left.roles.keys() if relation.kind.keeps_right else set()) | (
         right_bounds if relation.kind.keeps_left else set()
@@ -79,10 +79,10 @@ def _assigning(emitter: Emitter, relation: Join, condition: Condition, needed: f
     joined = join_node(
         emitter, "window_join", relation, sides, condition.rest, windows=parameters.pop("kind"), **parameters
     )
-    made = emitter.derived[joined.node].schema.names[-3:]
-    names = {**joined.names, **left.named(made)}
+    bound_names = emitter.derived[joined.node].schema.names[-3:]
+    names = {**joined.names, **left.named(bound_names)}
     if not relation.kind.is_left_only:
-        names |= {relation.right_names[name]: column for name, column in right.named(made).items()}
+        names |= {relation.right_names[name]: column for name, column in right.named(bound_names).items()}
     return replace(joined, names=names)
 
 
@@ -91,7 +91,7 @@ def _rows(
 ) -> Side:
     """A side without its windows. relation: the side as the join has it."""
     own = [name for name in used if name not in below.roles]
-    made = side(emitter, below.rows, [*own, below.time], keys, at)
-    emitted = below.only_event_time(emitter, made.emitted)
+    input_side = side(emitter, below.rows, [*own, below.time], keys, at)
+    emitted = below.only_event_time(emitter, input_side.emitted)
     names = {name: column for name, column in emitted.names.items() if name in relation.columns}
-    return Side(replace(emitted, names=names), made.keys)
+    return Side(replace(emitted, names=names), input_side.keys)

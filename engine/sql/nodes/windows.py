@@ -36,8 +36,8 @@ def windowed(emitter: Emitter, relation: Windowed, needed: frozenset[str]) -> Em
     if relation.partition_by:
         parameters["partition_by"] = [emitted.names[name] for name in relation.partition_by]
     node = emitter.add("window_assign", parameters, [emitted.node], relation.at)
-    made = emitter.derived[node].schema.names[len(emitter.schema(emitted)) :]
-    return Emitted(node, {**emitted.names, **dict(zip(relation.bounds, made, strict=True))}, emitted.arrival)
+    bound_names = emitter.derived[node].schema.names[len(emitter.schema(emitted)) :]
+    return Emitted(node, {**emitted.names, **dict(zip(relation.bounds, bound_names, strict=True))}, emitted.arrival)
 
 
 def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
@@ -77,7 +77,7 @@ def over(emitter: Emitter, relation: Over, needed: frozenset[str]) -> Emitted:
     names = dict(emitted.names)
     require_known(relation.calls)
     for name, call in relation.calls:
-        names[name] = free_name(name, [*emitter.schema(emitted).names, *(one["name"] for one in calls)])
+        names[name] = free_name(name, [*emitter.schema(emitted).names, *(earlier["name"] for earlier in calls)])
         calls.append({**call_parameters(emitter, emitted, call), "name": names[name]})
     by_value = {"order_column": emitted.names.get(time)}
     parameters = {

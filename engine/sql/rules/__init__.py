@@ -54,15 +54,15 @@ def moved(relation: Relation, names: Names | None = None) -> Relation:
 
 def _changed(relation: Relation, names: Names | None, change: Callable[[Relation], Relation]) -> Relation:
     """A query with each of its relations changed, those below first, but for views that need no second look."""
-    known = names.rewritten if names is not None else {}
-    made: dict[int, tuple[Relation, Relation]] = {}
+    settled = names.rewritten if names is not None else {}
+    changed_by_id: dict[int, tuple[Relation, Relation]] = {}
 
     def visit(one: Relation) -> Relation:
-        if id(one) in known:
+        if id(one) in settled:
             return one
-        if id(one) not in made:
-            made[id(one)] = one, change(with_inputs(one, visit))
-        return made[id(one)][1]
+        if id(one) not in changed_by_id:
+            changed_by_id[id(one)] = one, change(with_inputs(one, visit))
+        return changed_by_id[id(one)][1]
 
     return visit(relation)
 

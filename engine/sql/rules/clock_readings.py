@@ -73,25 +73,25 @@ def clocked(relation: Relation, seen: Seen) -> Relation:
     """The relation with times of arrival in place of its readings of the clock. Raises NoClock."""
     read = {name: getattr(relation, name) for name in _READ if hasattr(relation, name)}
     at = next(filter(None, map(reading_in, _expressions(tuple(read.values())))), None)
-    found = None if at is None else _below(relation, at, seen)
-    if found is None:
+    timed = None if at is None else _below(relation, at, seen)
+    if timed is None:
         return relation
-    made: Relation = replace(found[0], **{name: _at(value, found[1]) for name, value in read.items()})
-    return made if made.columns == relation.columns else Select(made, _as_they_are(relation))
+    rewritten: Relation = replace(timed[0], **{name: _at(value, timed[1]) for name, value in read.items()})
+    return rewritten if rewritten.columns == relation.columns else Select(rewritten, _as_they_are(relation))
 
 
 def _expressions(value: Any) -> Iterator[Expr]:
     if isinstance(value, exp.Expr):
         yield value
     elif isinstance(value, tuple):
-        for each in value:
-            yield from _expressions(each)
+        for part in value:
+            yield from _expressions(part)
 
 
 def _at(value: Any, now: Expr) -> Any:
     """Expressions, in tuples with their names or without, with a value in place of their readings of the clock."""
     if isinstance(value, tuple):
-        return tuple(_at(each, now) for each in value)
+        return tuple(_at(part, now) for part in value)
     if isinstance(value, str):
         return value
     return value.copy().transform(lambda node: now.copy() if _MARK in node.meta else node, copy=False)
@@ -105,8 +105,8 @@ def _below(relation: Any, at: Expr, seen: Seen) -> tuple[Any, Expr] | None:
     """The relation over inputs with times of arrival, and that of its own rows; None where nothing tells them."""
     if isinstance(relation, Join):
         return _both(relation, at, seen) if relation.as_of is None else None
-    found = None if _shows_rank(relation) else _with_now(relation.input, at, seen)
-    return (replace(relation, input=found[0]), ref(found[1], at)) if found and found[1] else None
+    timed = None if _shows_rank(relation) else _with_now(relation.input, at, seen)
+    return (replace(relation, input=timed[0]), ref(timed[1], at)) if timed and timed[1] else None
 
 
 def _with_now(relation: Relation, at: Expr, seen: Seen) -> _Found:
@@ -130,36 +130,36 @@ def _made_with_now(relation: Relation, at: Expr, seen: Seen) -> _Found:
             # Flink passes no row on that is as the one before it, and a time would tell them apart.
             return None
         case Filter() | Windowed() | Unnested() | Computed() | Sorted() | Rank() | Over():
-            found = _with_now(relation.input, at, seen)
-            return found and (replace(relation, input=found[0]), found[1])
+            timed = _with_now(relation.input, at, seen)
+            return timed and (replace(relation, input=timed[0]), timed[1])
         case Join() if _looks_up(relation) or relation.kind.is_left_only:
-            found = _with_now(relation.left, at, seen)
-            return found and (replace(relation, left=found[0]), found[1])
+            timed = _with_now(relation.left, at, seen)
+            return timed and (replace(relation, left=timed[0]), timed[1])
         case Select() if not _shows_rank(relation):
-            found = _with_now(relation.input, at, seen)
-            if found is None or found[1] is None:
-                return found and (relation, None)
-            known = next((name for name, item in relation.items if plain(item) == found[1]), None)
-            name = known or free_name(NOW, relation.columns)
-            own = () if known else ((name, ref(found[1], at)),)
-            return Select(found[0], (*relation.items, *own)), name
+            timed = _with_now(relation.input, at, seen)
+            if timed is None or timed[1] is None:
+                return timed and (relation, None)
+            existing = next((name for name, item in relation.items if plain(item) == timed[1]), None)
+            name = existing or free_name(NOW, relation.columns)
+            own = () if existing else ((name, ref(timed[1], at)),)
+            return Select(timed[0], (*relation.items, *own)), name
         case Aggregate() if _counts_its_rows(relation):
-            found = _with_now(relation.input, at, seen)
-            if found is None or found[1] is None:
-                return found and (relation, None)
+            timed = _with_now(relation.input, at, seen)
+            if timed is None or timed[1] is None:
+                return timed and (relation, None)
             name = free_name(NOW, relation.columns)
-            last = exp.Anonymous(this="LAST_VALUE", expressions=[ref(found[1], at)])
-            return replace(relation, input=found[0], calls=(*relation.calls, (name, last))), name
+            last = exp.Anonymous(this="LAST_VALUE", expressions=[ref(timed[1], at)])
+            return replace(relation, input=timed[0], calls=(*relation.calls, (name, last))), name
         case Union(inputs=inputs, apart=None):
-            each = [_with_now(part, at, seen) for part in inputs]
-            times = [None if found is None or found[1] is None else ref(found[1], at) for found in each]
-            if None in each or not any(times):
-                return None if None in each else (relation, None)
+            branches = [_with_now(part, at, seen) for part in inputs]
+            times = [None if timed is None or timed[1] is None else ref(timed[1], at) for timed in branches]
+            if None in branches or not any(times):
+                return None if None in branches else (relation, None)
             name = free_name(NOW, relation.columns)
             below = (
-                Select(found[0], (*_as_they_are(part), (name, time or at.copy())))
-                for part, found, time in zip(inputs, each, times, strict=True)
-                if found
+                Select(timed[0], (*_as_they_are(part), (name, time or at.copy())))
+                for part, timed, time in zip(inputs, branches, times, strict=True)
+                if timed
             )
             return replace(relation, inputs=tuple(below)), name
         case Join(as_of=None):
@@ -196,7 +196,7 @@ def _counts_its_rows(aggregate: Aggregate) -> bool:
         isinstance(call, exp.Anonymous)
         and (function := aggregate_function(call)) is not None
         and function.counts_rows
-        and all(isinstance(one, exp.Star) for one in call.expressions)
+        and all(isinstance(argument, exp.Star) for argument in call.expressions)
         for _, call in aggregate.calls
     )
 

@@ -54,9 +54,9 @@ def pruned(relation: Relation, warn: Warn, seen: Seen) -> Relation:
         return relation
     has_order = isinstance(relation, Over | Matched | Called)
     below = partial(_pruned_if_rows if has_order else pruned, warn=warn, seen=seen)
-    found = _with_rows(with_inputs(relation, below), warn)
-    seen[id(found)] = found
-    return found
+    reduced = _with_rows(with_inputs(relation, below), warn)
+    seen[id(reduced)] = reduced
+    return reduced
 
 
 def is_empty(relation: Relation, seen: Seen) -> bool:
@@ -89,8 +89,8 @@ def _with_rows(relation: Relation, warn: Warn) -> Relation:
 
 def _pruned_if_rows(relation: Relation, warn: Warn, seen: Seen) -> Relation:
     """The pruned relation, but with its event time if it has no rows."""
-    found = pruned(relation, warn, seen)
-    return whole(found) if isinstance(found, Empty) else found
+    reduced = pruned(relation, warn, seen)
+    return whole(reduced) if isinstance(reduced, Empty) else reduced
 
 
 def _is_never_met(below: Relation, condition: Expr) -> bool:
@@ -128,9 +128,11 @@ def _none_of(relation: Relation) -> Empty:
 def _totals(aggregate: Aggregate) -> Relation:
     """One row, if Flink knows all results of no rows."""
     functions = {name: aggregate_function(call) for name, call in aggregate.calls}
-    if not all(one is not None and one.is_known_of_no_rows for one in functions.values()):
+    if not all(function is not None and function.is_known_of_no_rows for function in functions.values()):
         return aggregate
-    return Totals(aggregate, tuple(name for name, one in functions.items() if one is not None and one.counts_rows))
+    return Totals(
+        aggregate, tuple(name for name, function in functions.items() if function is not None and function.counts_rows)
+    )
 
 
 def whole(relation: Relation) -> Relation:

@@ -56,18 +56,18 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
         case Filter():
             return filtered(relation.input, exp.And(this=relation.condition, expression=condition))
         case Numbered():
-            found = ranked(relation, list(conjuncts(condition)))
-            if found is None:
+            ranking = ranked(relation, list(conjuncts(condition)))
+            if ranking is None:
                 return Filter(relation, condition)
-            rank, rest = found
+            rank, rest = ranking
             return Filter(rank, together(rest)) if rest else rank
         case Join():
             return _filtered_join(relation, list(conjuncts(condition)))
         case Windowed() if relation.windowing.kind is WindowKind.SESSION:
             return Filter(relation, condition)
         case Windowed() | Unnested():
-            below = [one for one in conjuncts(condition) if mentioned(one) <= set(relation.input.columns)]
-            above = [one for one in conjuncts(condition) if one not in below]
+            below = [part for part in conjuncts(condition) if mentioned(part) <= set(relation.input.columns)]
+            above = [part for part in conjuncts(condition) if part not in below]
             if below:
                 relation = replace(relation, input=filtered(relation.input, together(below)))
             return Filter(relation, together(above)) if above else relation
@@ -75,10 +75,10 @@ def filtered(relation: Relation, condition: Expr) -> Relation:
             # The other conditions on keys stay: above and below they leave the same records.
             keys = dict(relation.groups)
             parts = list(conjuncts(condition))
-            below = [one for one in parts if reading_in(one) and mentioned(one) <= keys.keys()]
-            above = [one for one in parts if one not in below]
+            below = [part for part in parts if reading_in(part) and mentioned(part) <= keys.keys()]
+            above = [part for part in parts if part not in below]
             if below:
-                together_below = together([substituted(one, keys) for one in below])
+                together_below = together([substituted(part, keys) for part in below])
                 relation = replace(relation, input=filtered(relation.input, together_below))
             return Filter(relation, together(above)) if above else relation
         case _:
@@ -91,20 +91,20 @@ def joined(
     """A join; conditions on a single side are pushed to that side if this keeps the result."""
     shape = Join(left, right, kind, (), at, as_of)
     names = {new: old for old, new in shape.right_names.items()}
-    kept: list[Expr] = []
-    for one in conditions:
-        columns = mentioned(one)
-        is_asked = bool(columns) or reading_in(one) is not None
+    join_conditions: list[Expr] = []
+    for conjunct in conditions:
+        columns = mentioned(conjunct)
+        is_asked = bool(columns) or reading_in(conjunct) is not None
         to_right = is_asked and columns <= names.keys() and not kind.keeps_right and as_of is None
         to_left = is_asked and columns <= set(left.columns) and kind in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI)
         # One without columns that reads the clock goes to both sides.
         if to_right:
-            right = filtered(right, _renamed(one, names))
+            right = filtered(right, _renamed(conjunct, names))
         if to_left:
-            left = filtered(left, one)
+            left = filtered(left, conjunct)
         if not to_right and not to_left:
-            kept.append(one)
-    return Join(left, right, kind, tuple(kept), at, as_of)
+            join_conditions.append(conjunct)
+    return Join(left, right, kind, tuple(join_conditions), at, as_of)
 
 
 def _filtered_join(join: Join, conditions: list[Expr]) -> Relation:
@@ -112,24 +112,24 @@ def _filtered_join(join: Join, conditions: list[Expr]) -> Relation:
     left_columns = set(join.left.columns)
     join = replace(join, kind=_without_padding(join, conditions, left_columns))
     above: list[Expr] = []
-    left, right, kind, kept = join.left, join.right, join.kind, list(join.condition)
-    for one in conditions:
-        columns = mentioned(one)
+    left, right, kind, join_conditions = join.left, join.right, join.kind, list(join.condition)
+    for conjunct in conditions:
+        columns = mentioned(conjunct)
         is_outer = kind in (JoinKind.LEFT, JoinKind.RIGHT) and join.as_of is None
-        if not columns and is_outer and reading_in(one) is not None:
-            left, right = filtered(left, one), filtered(right, one)
+        if not columns and is_outer and reading_in(conjunct) is not None:
+            left, right = filtered(left, conjunct), filtered(right, conjunct)
         elif columns and columns <= left_columns and not kind.keeps_right:
-            left = filtered(left, one)
+            left = filtered(left, conjunct)
         elif kind is JoinKind.INNER and join.as_of is None:
             if columns and columns <= names.keys():
-                right = filtered(right, _renamed(one, names))
+                right = filtered(right, _renamed(conjunct, names))
             else:
-                kept.append(one)
+                join_conditions.append(conjunct)
         elif columns and columns <= names.keys() and kind is JoinKind.RIGHT:
-            right = filtered(right, _renamed(one, names))
+            right = filtered(right, _renamed(conjunct, names))
         else:
-            above.append(one)
-    relation = joined(left, right, kind, kept, join.at, join.as_of)
+            above.append(conjunct)
+    relation = joined(left, right, kind, join_conditions, join.at, join.as_of)
     return Filter(relation, together(above)) if above else relation
 
 

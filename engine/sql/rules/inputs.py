@@ -20,5 +20,5 @@ def with_inputs(relation: Any, changed: Callable[[Relation], Relation]) -> Relat
         parts = tuple(map(changed, given["inputs"]))
         if any(a is not b for a, b in zip(parts, given["inputs"], strict=True)):
             new["inputs"] = parts
-    found: Relation = replace(relation, **new) if new else relation
-    return found
+    rewritten: Relation = replace(relation, **new) if new else relation
+    return rewritten

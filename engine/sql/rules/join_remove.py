@@ -27,10 +27,10 @@ def _without_join(relation: Relation, read: frozenset[str], *, takes_each_once: 
     """The relation with the columns that are read, without the join; None if that stays."""
     match relation:
         case Select(input=below, items=items):
-            kept = tuple((name, item) for name, item in items if name in read)
-            needed = frozenset[str]().union(*(mentioned(item) for _, item in kept))
-            found = _without_join(below, needed, takes_each_once=takes_each_once)
-            return None if found is None else Select(found, kept) if kept else found
+            read_items = tuple((name, item) for name, item in items if name in read)
+            needed = frozenset[str]().union(*(mentioned(item) for _, item in read_items))
+            reduced = _without_join(below, needed, takes_each_once=takes_each_once)
+            return None if reduced is None else Select(reduced, read_items) if read_items else reduced
         case Join(kind=JoinKind.LEFT, as_of=None) if read.isdisjoint(relation.right_names.values()):
             return relation.left if takes_each_once or _finds_one(relation, relation.right) else None
         case Join(kind=JoinKind.RIGHT, as_of=None) if read.isdisjoint(relation.left.columns):
@@ -49,9 +49,9 @@ def _finds_one(join: Join, side: Relation) -> bool:
     own = dict(join.right_names) if side is join.right else {name: name for name in side.columns}
     called = {new: old for old, new in own.items()}
     columns: set[str] = set()
-    for one in join.condition:
-        if isinstance(one, exp.EQ):
-            for key, other in ((one.this, one.expression), (one.expression, one.this)):
+    for conjunct in join.condition:
+        if isinstance(conjunct, exp.EQ):
+            for key, other in ((conjunct.this, conjunct.expression), (conjunct.expression, conjunct.this)):
                 name = plain(key)
                 if name in called and mentioned(other) and mentioned(other).isdisjoint(called):
                     columns.add(called[name])

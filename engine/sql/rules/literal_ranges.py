@@ -70,11 +70,11 @@ def together(kind: type[Expr], parts: Sequence[Expr]) -> list[Expr]:
     by_value: dict[Expr, list[Term]] = {}
     places: list[tuple[Expr, Expr, list[Term]]] = []
     for part in parts:
-        found = _term(part)
-        if found is None:
+        pair = _term(part)
+        if pair is None:
             places.append((part, part, []))
             continue
-        value, term = found
+        value, term = pair
         if value not in by_value:
             places.append((part, value, by_value.setdefault(value, [])))
         by_value[value].append(term)
@@ -142,7 +142,7 @@ def _is_kept(number: Fraction, to: exp.DataType) -> bool:
         return number.denominator == 1 and abs(number) < 1 << _WHOLE_BITS[to.this]
     if to.this is not exp.DType.DECIMAL:
         return False
-    precision, scale = [*(int(each.name) for each in to.expressions[:2]), *_DECIMAL[len(to.expressions) :]]
+    precision, scale = [*(int(parameter.name) for parameter in to.expressions[:2]), *_DECIMAL[len(to.expressions) :]]
     if scale > precision or precision > MOST_DIGITS:
         return False
     shifted: Fraction = number * 10**scale
@@ -208,24 +208,24 @@ def _ends(value: Expr, inside: Sequence[int], literals: Sequence[Expr]) -> list[
 
 
 def _search(value: Expr, term: Term) -> Expr:
-    found = exp.Anonymous(this=SEARCH, expressions=[value])
-    found.meta[_TERMS] = term
-    return found
+    search = exp.Anonymous(this=SEARCH, expressions=[value])
+    search.meta[_TERMS] = term
+    return search
 
 
 def _literals(term: Term) -> list[tuple[tuple[str, Any], Expr]]:
     if term[0] in _HOLDS:
         return [(term[2], term[1])]
-    return [found for inner in term[1:] for found in _literals(inner)]
+    return [literal for inner in term[1:] for literal in _literals(inner)]
 
 
 def _holding(term: Term, places: Mapping[tuple[str, Any], int], everywhere: int) -> int:
     """The places where the term holds, as bits: a list of n values is n of them, not n times n comparisons."""
     if term[0] not in _HOLDS:
-        inner = (_holding(each, places, everywhere) for each in term[1:])
+        inner = (_holding(part, places, everywhere) for part in term[1:])
         return reduce(int.__and__ if term[0] is exp.And else int.__or__, inner)
     equal = 1 << 2 * places[term[2]] + 1
     less = equal - 1
     bits = {exp.LT: less, exp.EQ: equal, exp.GT: everywhere ^ less ^ equal}
-    found: int = reduce(int.__or__, (bits[kind] for kind in bits if _HOLDS[term[0]](_SIGNS[kind], 0)))
-    return found
+    mask: int = reduce(int.__or__, (bits[kind] for kind in bits if _HOLDS[term[0]](_SIGNS[kind], 0)))
+    return mask

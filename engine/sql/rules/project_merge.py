@@ -50,8 +50,8 @@ def without_unread(relation: Relation, read: frozenset[str]) -> Relation:
     """
     match relation:
         case Over(calls=calls):
-            kept = tuple(call for call in calls if call[0] in read)
-            return replace(relation, calls=kept) if kept else relation.input
+            read_calls = tuple(call for call in calls if call[0] in read)
+            return replace(relation, calls=read_calls) if read_calls else relation.input
         case Numbered(name=name) if name not in read:
             return relation.input
         case _:

@@ -18,13 +18,13 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
 
     Raises SqlRejected without a last rank (every row would have to be kept and renumbered), and for an empty range.
     """
-    about = [one for one in conditions if numbered.name in mentioned(one)]
+    about = [condition for condition in conditions if numbered.name in mentioned(condition)]
     terms = list(conjuncts(simplified(together(about)))) if about else []
-    found = [bounds for term in terms for bounds in _all_bounds(term, numbered)]
-    if not found or (len(found) > 1 and any(isinstance(high, str) for _, high in found)):
+    ranges = [bounds for term in terms for bounds in _all_bounds(term, numbered)]
+    if not ranges or (len(ranges) > 1 and any(isinstance(high, str) for _, high in ranges)):
         return None
     start, end = 1, None
-    for low, high in found:
+    for low, high in ranges:
         start = max(start, low)
         if high is not None:
             end = high if end is None or isinstance(high, str) or isinstance(end, str) else min(end, high)
@@ -37,7 +37,7 @@ def ranked(numbered: Numbered, conditions: list[Expr]) -> tuple[Rank, list[Expr]
     if isinstance(end, int) and end < start:
         message = f"no row can have a {numbered.name} from {start} to {end}."
         raise SqlRejected(message, conditions[0])
-    rest = [left for one in conditions for left in _left(one, numbered)]
+    rest = [left for condition in conditions for left in _left(condition, numbered)]
     return Rank(**vars(numbered), start=start, end=end), rest
 
 
@@ -48,13 +48,13 @@ def _left(condition: Expr, numbered: Numbered) -> list[Expr]:
     terms = list(conjuncts(simplified(condition)))
     left = [term for term in terms if not _all_bounds(term, numbered)]
     # A search cannot be written. The condition says the same of the ranks once more.
-    is_searching = any(isinstance(one, exp.Anonymous) and one.name == SEARCH for term in left for one in term.walk())
+    is_searching = any(isinstance(node, exp.Anonymous) and node.name == SEARCH for term in left for node in term.walk())
     return [condition] if is_searching else left
 
 
 def _all_bounds(term: Expr, numbered: Numbered) -> list[tuple[int, int | str | None]]:
-    found = [_bounds(one, numbered) for one in span(term) or [term]]
-    return [one for one in found if one is not None]
+    ranges = [_bounds(comparison, numbered) for comparison in span(term) or [term]]
+    return [bounds for bounds in ranges if bounds is not None]
 
 
 def _bounds(condition: Expr, numbered: Numbered) -> tuple[int, int | str | None] | None:

@@ -99,8 +99,8 @@ def _intersect_all(left: Relation, right: Relation, at: Expr) -> Relation:
 
 def _except_all(left: Relation, right: Relation, at: Expr) -> Relation:
     """EXCEPT ALL: each row as often as the left side has more copies."""
-    one = exp.Cast(this=exp.Literal.number(1), to=exp.DataType.build("BIGINT"))
-    sides = [(left, one), (right, exp.Neg(this=one.copy()))]
+    plus_one = exp.Cast(this=exp.Literal.number(1), to=exp.DataType.build("BIGINT"))
+    sides = [(left, plus_one), (right, exp.Neg(this=plus_one.copy()))]
     marked = Union(tuple(selected(side, (*_all(left), ("vcol_marker", mark))) for side, mark in sides), at)
     counted = _per_row(left, marked, {"sum_vcol_marker": _call("SUM", "vcol_marker")}, at)
     is_more = exp.GT(this=ref("sum_vcol_marker"), expression=exp.Literal.number(0))

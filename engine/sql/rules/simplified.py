@@ -95,8 +95,8 @@ def _of_predicate(bare: Expr, *, negated: bool) -> Expr:
                 return simplified(other, negated=(flag.unnest().this is isinstance(bare, exp.NEQ)) is not negated)
     if isinstance(bare, (*NEGATED, exp.Like)) and (inside := _within_case(bare)) is not None:
         return simplified(inside, negated=negated)
-    if (known := of_literals(bare)) is not None:
-        return _FALSE if known is negated else _TRUE
+    if (truth := of_literals(bare)) is not None:
+        return _FALSE if truth is negated else _TRUE
     if not negated:
         return bare
     inverse = NEGATED.get(type(bare))
@@ -114,14 +114,14 @@ def _joined(kind: type[Expr], parts: Iterable[Expr]) -> Expr:
     """The parts joined by AND or OR, where TRUE or FALSE decides or says nothing, and ranges of one value are one."""
     decides, says_nothing = (_FALSE, _TRUE) if kind is exp.And else (_TRUE, _FALSE)
     flat = [inner for part in parts for inner in (part.flatten() if isinstance(part, kind) else (part,))]
-    kept = together(kind, [part for part in flat if part != says_nothing])
-    if decides in kept:
+    operands = together(kind, [part for part in flat if part != says_nothing])
+    if decides in operands:
         return decides
-    if kind is exp.Or and len(kept) > 1 and (common := _common(kept)):
-        rest = [[term for term in _terms(part) if term not in common] for part in kept]
+    if kind is exp.Or and len(operands) > 1 and (common := _common(operands)):
+        rest = [[term for term in _terms(part) if term not in common] for part in operands]
         return _joined(exp.And, [*common, _joined(exp.Or, [_joined(exp.And, terms) for terms in rest])])
-    whole = kept[0] if kept else says_nothing
-    for part in kept[1:]:
+    whole = operands[0] if operands else says_nothing
+    for part in operands[1:]:
         whole = kind(this=whole, expression=part)
     return whole
 
@@ -171,7 +171,7 @@ def _as_case(value: Expr) -> Expr:
 def _branches(case: Expr) -> Sequence[tuple[Expr, Expr]]:
     """The conditions with their values; the last one is ELSE."""
     given = case.args.get("this")
-    whens = [(one.this, one.args["true"]) for one in case.args["ifs"]]
+    whens = [(branch.this, branch.args["true"]) for branch in case.args["ifs"]]
     if given is not None:
         whens = [(exp.EQ(this=given, expression=asked), value) for asked, value in whens]
     return [*whens, (_TRUE, case.args.get("default") or exp.Null())]
@@ -181,7 +181,7 @@ def _of_case(case: exp.Case, *, negated: bool) -> Expr:
     """A CASE of conditions: one of the branches holds, and none before it. What may fail, or has many, stays."""
     branches = _branches(case)
     if len(branches) > _MANY or not all(
-        _is_safe(one) for condition, value in branches for one in (condition, value) if one is not branches[0][0]
+        _is_safe(part) for condition, value in branches for part in (condition, value) if part is not branches[0][0]
     ):
         return exp.Not(this=case) if negated else case
     merged: list[tuple[Expr, Expr]] = []
@@ -199,4 +199,4 @@ def _of_case(case: exp.Case, *, negated: bool) -> Expr:
 
 
 def _is_safe(value: Expr) -> bool:
-    return all(isinstance(one, _SAFE) or isinstance(_as_case(one), exp.Case) for one in value.walk())
+    return all(isinstance(node, _SAFE) or isinstance(_as_case(node), exp.Case) for node in value.walk())

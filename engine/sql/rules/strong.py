@@ -61,12 +61,12 @@ def _is_null(value: Expr, columns: Set[str]) -> bool:
         case exp.And() | exp.Or():
             return all(_is_null(part, columns) for part in bare.flatten())
         case exp.Case():
-            values = [one.args["true"] for one in bare.args["ifs"]]
-            return all(_is_null(one, columns) for one in (*values, bare.args.get("default") or exp.Null()))
+            values = [branch.args["true"] for branch in bare.args["ifs"]]
+            return all(_is_null(value, columns) for value in (*values, bare.args.get("default") or exp.Null()))
         case exp.Not(this=exp.Is() | exp.NullSafeEQ() | exp.NullSafeNEQ()) | exp.TryCast():
             return False
     if isinstance(bare, exp.Bracket):
-        return _is_null(bare.this, columns) or any(_is_null(one, columns) for one in bare.expressions)
+        return _is_null(bare.this, columns) or any(_is_null(part, columns) for part in bare.expressions)
     return isinstance(bare, _ANY) and any(
-        _is_null(one, columns) for one in bare.iter_expressions() if not isinstance(one, exp.DataType | exp.Var)
+        _is_null(part, columns) for part in bare.iter_expressions() if not isinstance(part, exp.DataType | exp.Var)
     )

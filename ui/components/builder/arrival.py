@@ -48,8 +48,8 @@ def arrival_editor(drafting: Drafting) -> None:
         return f"{key}|{name}"
 
     def choose(title: str, name: str, titles: Mapping[str, str], shown: str, help: str | None = None) -> None:
-        known = list(titles)
-        st.selectbox(title, known, known.index(shown), format_func=titles.__getitem__, key=bind(name, shown), help=help)
+        keys = list(titles)
+        st.selectbox(title, keys, keys.index(shown), format_func=titles.__getitem__, key=bind(name, shown), help=help)
 
     choose("Records of the sources arrive", "mode", _MODES, arrival.mode, _HOW)
     if arrival.mode == "listed":

@@ -87,8 +87,8 @@ def _key(drafting: Drafting) -> str:
 
 def dialogue(drafting: Drafting) -> Dialogue:
     """The dialogue with the canvas of this draft."""
-    kept = widget_value(_DIALOGUE)
-    if kept is None:
-        kept = st.session_state[_DIALOGUE] = dict[str, Dialogue]()
-    draft_dialogue: Dialogue = kept.setdefault(drafting.key, Dialogue())
+    dialogues = widget_value(_DIALOGUE)
+    if dialogues is None:
+        dialogues = st.session_state[_DIALOGUE] = dict[str, Dialogue]()
+    draft_dialogue: Dialogue = dialogues.setdefault(drafting.key, Dialogue())
     return draft_dialogue

@@ -80,8 +80,8 @@ def _facts(shown: Overlay) -> list[str]:
     phase = job.progress.phase if job is not None and shown.goes_on else ""
     on = f"on {run.engine}" if len(names()) > 1 else ""
     reads = read_so_far(job.progress) if job is not None and shown.goes_on else ""
-    made = reads or words.count(run.records, "changelog record") + (" so far" if shown.goes_on else "")
-    return [without, differs, phase, words.elapsed(took) if took is not None else "", made, on]
+    amount = reads or words.count(run.records, "changelog record") + (" so far" if shown.goes_on else "")
+    return [without, differs, phase, words.elapsed(took) if took is not None else "", amount, on]
 
 
 def _differs(shown: Overlay) -> str:

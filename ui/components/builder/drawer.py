@@ -157,11 +157,11 @@ def shown_output(drafting: Drafting) -> tuple[str, str]:
     edge = edge_at(drafting.pipeline, drafting.selection or "")
     if edge is not None:
         return edge.source, edge.source_port
-    known = [node.id for node in drafting.pipeline.nodes]
-    if drafting.selection in known:
+    node_ids = [node.id for node in drafting.pipeline.nodes]
+    if drafting.selection in node_ids:
         return str(drafting.selection), OUT
     name, _, port = (state.edge or "").partition(".")
-    return (name, port or OUT) if name in known else (known[-1] if known else "", OUT)
+    return (name, port or OUT) if name in node_ids else (node_ids[-1] if node_ids else "", OUT)
 
 
 def _records(drafting: Drafting, shown: Overlay | None, node_id: str, port: str) -> None:
@@ -231,7 +231,7 @@ def _plan(pipeline: Pipeline, verdict: Check, shown: Overlay | None, node_id: st
 
 def problem_list(drafting: Drafting, verdict: Check) -> None:
     """Draw all problems, each with a button that selects its node, and those that mend it."""
-    known = {node.id for node in drafting.pipeline.nodes}
+    node_ids = {node.id for node in drafting.pipeline.nodes}
     wrong = verdict.problems
     if not wrong:
         st.success("Nothing is wrong: the pipeline can run.", icon=":material/check_circle:")
@@ -243,7 +243,7 @@ def problem_list(drafting: Drafting, verdict: Check) -> None:
             sentence.markdown(f":gray[:material/radio_button_unchecked:] {text}")
         else:
             sentence.markdown(f":red[:material/error: {text}]")
-        if problem.node in known:
+        if problem.node in node_ids:
             goto = f"goto|{at}|{problem.node}"
             button.button("Show", key=goto, type="tertiary", on_click=guarded(_show), args=(drafting, problem.node))
         if mends := fixes(drafting.pipeline, problem, verdict):

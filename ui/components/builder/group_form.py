@@ -34,7 +34,7 @@ def group_form(drafting: Drafting, group: Group) -> None:
     pipeline = drafting.pipeline
 
     def take(typed: str) -> None:
-        if typed.strip() == group.name or all(each.name != group.name for each in drafting.pipeline.groups):
+        if typed.strip() == group.name or all(other.name != group.name for other in drafting.pipeline.groups):
             return
         drafting.edit(renamed_group(drafting.pipeline, group.name, typed))
         drafting.selection = f"{PREFIX}{typed.strip()}"

@@ -131,7 +131,7 @@ def _applies(field: Field, fields: Sequence[Field], form: FormContext) -> bool:
         return False
     if not field.only:
         return True
-    chooser = next(each for each in fields if set(field.only) <= set(each.choices))
+    chooser = next(other for other in fields if set(field.only) <= set(other.choices))
     return form.value(chooser) in (None, *field.only)
 
 
@@ -149,7 +149,7 @@ def _more(form: FormContext, folded: Sequence[Field], key: str) -> None:
         return
     given = form.node.parameters
     is_touched = any(
-        given.get(each.name, each.start) != each.start or form.complaints.has(each.name) for each in folded
+        given.get(field.name, field.start) != field.start or form.complaints.has(field.name) for field in folded
     )
     # Once unfolded, it stays unfolded: an undo must not fold away the very field that it changed.
     unfolded = remembered("unfolded-settings", {})
@@ -213,13 +213,13 @@ def _connections(drafting: Drafting, node: Node, ports: tuple[str, ...]) -> None
     pipeline = drafting.pipeline
     below = descendants(pipeline, node.id) | {node.id}
     options = [
-        each.id
-        for each in pipeline.nodes
-        if each.id not in below and getattr(operator_class(each.operator), "role", "operator") != "sink"
+        candidate.id
+        for candidate in pipeline.nodes
+        if candidate.id not in below and getattr(operator_class(candidate.operator), "role", "operator") != "sink"
     ]
     for port, column in zip(ports, st.columns(max(1, len(ports))), strict=False):
         sources = [edge.source for edge in pipeline.inputs(node.id) if edge.target_port == port]
-        choices = [*options, *(each for each in sources if each not in options)]
+        choices = [*options, *(source for source in sources if source not in options)]
         title = "Input" if len(ports) == 1 else f"Input: {port}"
         with column:
             if takes_many(node):

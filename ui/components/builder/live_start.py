@@ -57,14 +57,14 @@ def _put_away() -> None:
 
 @st.dialog("A live run of this pipeline goes on", icon=":material/sensors:", on_dismiss=_put_away)
 def _second(drafting: Drafting) -> None:
-    found = _live_ones(drafting)
-    names = ", ".join(f"run {title.run_id} (started {words.ago(title.started_at)})" for title in found)
+    titles = _live_ones(drafting)
+    names = ", ".join(f"run {title.run_id} (started {words.ago(title.started_at)})" for title in titles)
     st.write(f"Still live: {names}. A second one reads the sources once more, beside it.")
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Start a second one", key="live-second", on_click=run_live, args=(drafting, "a second one")):
             st.rerun()
-        if found and st.button(
-            f"Show run {found[0].run_id}", type="primary", key="live-show", on_click=_show, args=(found[0].run_id,)
+        if titles and st.button(
+            f"Show run {titles[0].run_id}", type="primary", key="live-show", on_click=_show, args=(titles[0].run_id,)
         ):
             st.rerun()
 

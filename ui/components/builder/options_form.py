@@ -94,12 +94,12 @@ def _field(drafting: Drafting, option: Option) -> None:
                 help=f"{option.description} Option: {option.name}.",
             )
         case ValueKind.OUTPUTS:
-            known = [*outputs_of(drafting.pipeline), *kept_outputs(drafting.pipeline.options)]
+            outputs = [*outputs_of(drafting.pipeline), *kept_outputs(drafting.pipeline.options)]
             chosen = list(kept_outputs(drafting.pipeline.options))
             pending().draw(key, chosen, lambda names: take(", ".join(names)))
             st.multiselect(
                 option.title,
-                list(dict.fromkeys(known)),
+                list(dict.fromkeys(outputs)),
                 chosen,
                 key=key,
                 placeholder="all outputs",

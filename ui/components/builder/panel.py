@@ -21,9 +21,9 @@ def panel(drafting: Drafting, verdict: Check) -> None:
     """Draw the panel, if something is selected or the settings are open."""
     opened = bench()
     edge = edge_at(drafting.pipeline, drafting.selection or "")
-    node = next((each for each in drafting.pipeline.nodes if each.id == drafting.selection), None)
+    node = next((node for node in drafting.pipeline.nodes if node.id == drafting.selection), None)
     selected = group_of(drafting.selection)
-    group = next((each for each in drafting.pipeline.groups if each.name == selected), None)
+    group = next((group for group in drafting.pipeline.groups if group.name == selected), None)
     if node is not None or group is not None or edge is not None:
         opened.shows_settings = False
     elif not opened.shows_settings:

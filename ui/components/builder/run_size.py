@@ -51,12 +51,12 @@ def _arriving(size: Future[RunSize], draw: Callable[[RunSize], None], key: str) 
         beat(_LOOK_AGAIN_MS, key=f"{key}-beat")
         return
     try:
-        known = size.result()
+        run_size = size.result()
     except StudioError:
         # The preview says what is wrong with the rows.
         return
-    if known.is_told:
-        draw(known)
+    if run_size.is_told:
+        draw(run_size)
 
 
 def _say(size: RunSize) -> None:

@@ -93,10 +93,10 @@ def node_in_run(shown: Overlay, verdict: Check, node_id: str) -> None:
 
 def _times(slow_keys: Sequence[SlowKey]) -> Table:
     rows = []
-    for each in slow_keys:
-        key = Cell(", ".join(map(words.value, each.key)) if each.key else "all records", is_strong=True)
-        taken = Cell(f"{each.ms:,.2f} ms", is_number=True)
-        rows.append(Row((key, taken, Cell(f"{each.records:,}", is_number=True), _each(each))))
+    for slow_key in slow_keys:
+        key = Cell(", ".join(map(words.value, slow_key.key)) if slow_key.key else "all records", is_strong=True)
+        taken = Cell(f"{slow_key.ms:,.2f} ms", is_number=True)
+        rows.append(Row((key, taken, Cell(f"{slow_key.records:,}", is_number=True), _each(slow_key))))
     columns = ("key", "took", "for records", "per record")
     return Table(columns, rows, frozenset(columns[1:]))
 
@@ -112,8 +112,8 @@ def _sentences(line: OperatorLine, verdict: Check, edge: Edge | None) -> list[st
     if line.records_in and line.records_out is not None:
         sentences.append(f"Records out per record in: **{line.records_out / line.records_in:.2f}**")
     if verdict.plan is not None and any(node.id == line.node for node in verdict.plan.nodes):
-        kept = verdict.plan.node(line.node).strategy.state
-        sentences.append(f"State: {as_sentence(kept) if kept != 'none' else 'none'}")
+        state_text = verdict.plan.node(line.node).strategy.state
+        sentences.append(f"State: {as_sentence(state_text) if state_text != 'none' else 'none'}")
     if edge is not None and edge.total and not edge.is_insert_only:
         store = workspace.store()
         last = store.runs.get(edge.run_id).last_seq

@@ -18,10 +18,10 @@ from ui.shell.guard import as_sentence, guarded
 
 def script_notes(drafting: Drafting) -> None:
     """Draw the notes; none for a pipeline that has changed since, whose script is written anew."""
-    kept = kept_script(drafting.pipeline, TypeRules(), workspace.folder())
-    if kept is None:
+    own_script = kept_script(drafting.pipeline, TypeRules(), workspace.folder())
+    if own_script is None:
         return
-    text, script = kept
+    text, script = own_script
     for note in script.warnings:
         if not note.endswith(INSTEAD):
             st.markdown(f":material/info: {as_sentence(note)}")

@@ -56,15 +56,15 @@ class _Kept:
 
 def sql_tab(drafting: Drafting, verdict: Check) -> None:
     """Draw the script. An edited text replaces the pipeline once the field is left; nodes keep their places by name."""
-    kept = _kept()
+    tab_state = _kept()
     document = _fingerprint(drafting.pipeline)
-    if kept.document != document:
+    if tab_state.document != document:
         # The error of another document's text no longer applies.
-        kept.document, kept.trouble, kept.readable = document, None, None
-        kept.written, kept.unread = None, ()
-    if kept.written is None and verdict.plan:
-        _write(kept, drafting.pipeline)
-    text = kept.written.text if kept.written is not None else ""
+        tab_state.document, tab_state.trouble, tab_state.readable = document, None, None
+        tab_state.written, tab_state.unread = None, ()
+    if tab_state.written is None and verdict.plan:
+        _write(tab_state, drafting.pipeline)
+    text = tab_state.written.text if tab_state.written is not None else ""
     if not text and drafting.pipeline.nodes:
         st.caption("The SQL appears as soon as the pipeline is valid. A script pasted here replaces the pipeline.")
     key = f"sql|{drafting.key}|{document}|{bool(text)}"
@@ -72,7 +72,7 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
     def take(typed: str) -> None:
         # The text was typed for the document that was shown at that time.
         if document == _fingerprint(drafting.pipeline):
-            _take(drafting, kept, typed)
+            _take(drafting, tab_state, typed)
 
     pending().draw(key, text, take)
     code_area(
@@ -83,24 +83,24 @@ def sql_tab(drafting: Drafting, verdict: Check) -> None:
         placeholder="CREATE TABLE ...; INSERT INTO ... SELECT ...;",
         label_visibility="collapsed",
     )
-    trouble = kept.trouble
-    tables = {name: known.schema for name, known in verdict.derived.items()}
-    troubles = (trouble,) if trouble else kept.unread
-    wrong = [mark for each in troubles for mark in wrong_at(each.text, each.line, each.column, each.sentence)]
+    trouble = tab_state.trouble
+    tables = {name: output.schema for name, output in verdict.derived.items()}
+    troubles = (trouble,) if trouble else tab_state.unread
+    wrong = [mark for fault in troubles for mark in wrong_at(fault.text, fault.line, fault.column, fault.sentence)]
     editors({key: Editing("flink", stays=f"sql|{drafting.key}", tables=tables, wrong=wrong)}, key=f"editor|{key}")
     st.caption("Ctrl+Enter, or leaving the text, makes the pipeline as it says.")
     if trouble is not None:
         st.error(as_sentence(trouble.sentence), icon=":material/error:")
-    if trouble is not None and kept.readable is not None:
+    if trouble is not None and tab_state.readable is not None:
         st.button(
             "Open what can be read",
             icon=":material/file_open:",
             help="Replaces the pipeline. Each statement that cannot be read becomes a node that says why.",
             on_click=guarded(_adopt),
-            args=(drafting, kept, kept.readable),
+            args=(drafting, tab_state, tab_state.readable),
         )
-    written = kept.written.warnings if kept.written is not None else ()
-    for warning in dict.fromkeys([*kept.warnings, *written]):
+    written = tab_state.written.warnings if tab_state.written is not None else ()
+    for warning in dict.fromkeys([*tab_state.warnings, *written]):
         st.caption(f":material/info: {as_sentence(warning)}")
     if text:
         name = drafting.pipeline.name.strip() or "pipeline"
@@ -128,7 +128,7 @@ def _unread(pipeline: Pipeline, text: str) -> tuple[_Trouble, ...]:
     if all(node.operator != Unread.operator for node in pipeline.nodes):
         return ()
     failures = script_of(text, TypeRules(), workspace.folder(), pipeline.name).failures
-    return tuple(_Trouble(text, each.sentence, *each.place) for each in failures)
+    return tuple(_Trouble(text, failure.sentence, *failure.place) for failure in failures)
 
 
 def _take(drafting: Drafting, kept: _Kept, text: str) -> None:
@@ -171,5 +171,5 @@ def _fingerprint(pipeline: Pipeline) -> str:
 
 
 def _kept() -> _Kept:
-    kept: _Kept = st.session_state.setdefault(_KEPT, _Kept())
-    return kept
+    tab_state: _Kept = st.session_state.setdefault(_KEPT, _Kept())
+    return tab_state

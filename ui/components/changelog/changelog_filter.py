@@ -106,8 +106,8 @@ def _as_in_address(key: str, value: str | int | None) -> dict[str, Any]:
 
 def _events(text: str, last_seq: int) -> tuple[int | None, int | None]:
     """The range of events in the address; an end that is not an event of the run is open."""
-    ends = (int(each) if each.isdecimal() else 0 for each in (text.partition("-")[0], text.partition("-")[2]))
-    begin, end = (each if 1 <= each <= last_seq else None for each in ends)
+    ends = (int(part) if part.isdecimal() else 0 for part in (text.partition("-")[0], text.partition("-")[2]))
+    begin, end = (seq if 1 <= seq <= last_seq else None for seq in ends)
     return begin, end
 
 

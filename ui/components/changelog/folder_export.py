@@ -80,7 +80,7 @@ def folder_progress(run_id: int) -> None:
     exports = folder_exports().of(run_id)
     if any(export.goes_on for export in exports):
         _going_on(run_id, sum(export.goes_on for export in exports))
-    for at, export in enumerate(each for each in exports if not each.goes_on):
+    for at, export in enumerate(export for export in exports if not export.goes_on):
         with st.container(horizontal=True, vertical_alignment="center", wrap=False):
             if export.error:
                 st.error(as_sentence(export.error), icon=":material/error:")

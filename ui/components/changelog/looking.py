@@ -71,28 +71,28 @@ def counted(
     If a large edge has to be searched for that, those found first, from the event on, are shown until it is known.
     place: of the progress, an empty element. Any action on the page meanwhile ends the search.
     """
-    store, found, shown = workspace.store(), Search(event), 0
+    store, hits, shown = workspace.store(), Search(event), 0
     changelog, output = store.changelog, (edge.run_id, edge.node)
     is_known = changelog.is_counted(*output, event, edge.port, filter=wanted)
     if edge.total < LARGE or is_known or not _reads_columns(wanted):
         return changelog.counts(*output, event, edge.port, filter=wanted)
-    asked = store.follow(lambda: changelog.search(*output, found, edge.port, filter=wanted))
+    asked = store.follow(lambda: changelog.search(*output, hits, edge.port, filter=wanted))
     try:
         if not asked.wait(_SHORT_S):
             bar = _bar("search", place)
             while not asked.wait(_LOOK_S):
                 # The first matches at once, then once more when there is a page of them.
-                there = min(len(found.rows), _FIRST)
+                there = min(len(hits.rows), _FIRST)
                 if there > shown and (shown == 0 or there == _FIRST):
-                    rows, shown = found.rows[:there], there
+                    rows, shown = hits.rows[:there], there
                     show(changelog.records(*output, rows, edge.port))
-                text = f"Searching {words.count(edge.total, 'record')}: {words.count(found.total, 'match', 'matches')}"
-                bar.progress(found.part, f"{text} so far")
+                text = f"Searching {words.count(edge.total, 'record')}: {words.count(hits.total, 'match', 'matches')}"
+                bar.progress(hits.part, f"{text} so far")
         asked.answer()
     finally:
         asked.end()
         place.empty()
-    return found.before, found.total
+    return hits.before, hits.total
 
 
 def _bar(what: str, place: DeltaGenerator) -> DeltaGenerator:

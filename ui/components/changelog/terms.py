@@ -74,9 +74,9 @@ def _name(text: str, at: int, names: tuple[str, ...]) -> tuple[str, int]:
     if quoted is not None:
         typed, end = quoted[1] or quoted[2], quoted.end()
     else:
-        known = [name for name in names if re.match(rf"{re.escape(name)}(?!\w)", text[at:], re.IGNORECASE)]
-        if known:
-            longest = max(known, key=len)
+        candidates = [name for name in names if re.match(rf"{re.escape(name)}(?!\w)", text[at:], re.IGNORECASE)]
+        if candidates:
+            longest = max(candidates, key=len)
             return longest, at + len(longest)
         before = re.compile(r"[^=<>!,]+?(?=\s*(?:[=<>!]|\s(?:NOT|LIKE|IN|IS)\b))", re.IGNORECASE).match(text, at)
         if before is None:

@@ -81,11 +81,11 @@ def editors(fields: Mapping[str, Editing], *, key: str) -> None:
     """
     if not fields or (component := _component()) is None:
         return
-    is_script = any(not each.line for each in fields.values())
-    known = notes() if is_script else in_expressions()
+    is_script = any(not editing.line for editing in fields.values())
+    function_notes = notes() if is_script else in_expressions()
     data = {
-        "fields": {name: {**asdict(each), "tables": _tables(each)} for name, each in fields.items()},
-        "functions": [{"name": name, "insert": f"{name}(", "note": note} for name, note in known.items()],
+        "fields": {name: {**asdict(editing), "tables": _tables(editing)} for name, editing in fields.items()},
+        "functions": [{"name": name, "insert": f"{name}(", "note": note} for name, note in function_notes.items()],
         "keywords": list(KEYWORDS),
         "types": list(TYPES),
     }
@@ -112,5 +112,5 @@ def _tables(each: Editing) -> dict[str, list[dict[str, Any]]]:
 
 def _named(name: str, type_: Type) -> dict[str, Any]:
     """A column, or a field of a ROW, with those inside of it."""
-    fields = [_named(inner, each) for inner, each in type_.fields] if isinstance(type_, Row) else []
+    fields = [_named(inner, field_type) for inner, field_type in type_.fields] if isinstance(type_, Row) else []
     return {"name": name, "insert": identifier(name), "note": shortened(type_.flink, 60), "fields": fields}

@@ -56,11 +56,11 @@ def _ask_to_remove(engine: Engine) -> None:
 def engine_list(listed: Sequence[Known]) -> None:
     """Draw the engines; an engine that is being changed is drawn as a form."""
     running = {server.folder for server in servers()}
-    for each in listed:
-        if is_editing(each.engine):
-            engine_form(each.engine, [other.engine.name for other in listed if other is not each])
+    for entry in listed:
+        if is_editing(entry.engine):
+            engine_form(entry.engine, [other.engine.name for other in listed if other is not entry])
         else:
-            _engine(each, is_running=each.engine.is_ours and _folder(each.engine) in running)
+            _engine(entry, is_running=entry.engine.is_ours and _folder(entry.engine) in running)
 
 
 def _folder(engine: Engine) -> object:

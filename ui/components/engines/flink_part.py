@@ -17,13 +17,13 @@ from ui.shell.words import code, escaped
 
 def flink_part() -> None:
     """Draw what there is, and the button that installs or removes it."""
-    made = installation()
+    flink = installation()
     with st.container(border=True, key="flink-engine"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("**Flink, for checking**")
-            if made.python is None and can_ask():
+            if flink.python is None and can_ask():
                 st.badge("through a SQL Gateway", color="green")
-            elif made.python is None:
+            elif flink.python is None:
                 st.badge("not installed", color="gray")
             else:
                 st.badge("running" if SESSION.is_running else "installed", color="green")
@@ -32,8 +32,8 @@ def flink_part() -> None:
             "compared with the run's. Press **Ask Flink** on a run. It starts when it is asked and ends when idle. "
             "A SQL Gateway of yours can be asked instead."
         )
-        _installed(made)
-        gateway_part(is_installed=made.python is not None)
+        _installed(flink)
+        gateway_part(is_installed=flink.python is not None)
 
 
 def _installed(made: Installation) -> None:
@@ -61,9 +61,9 @@ def _installed(made: Installation) -> None:
 
 @guarded_fragment(run_every=0.7)
 def _going_on() -> None:
-    made = installation()
-    if made.step is None:
+    flink = installation()
+    if flink.step is None:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f":material/hourglass_top: {escaped(made.step)}")
-        st.button("Cancel", key="flink-install-cancel", on_click=guarded(made.cancel))
+        st.caption(f":material/hourglass_top: {escaped(flink.step)}")
+        st.button("Cancel", key="flink-install-cancel", on_click=guarded(flink.cancel))

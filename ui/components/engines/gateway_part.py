@@ -34,13 +34,13 @@ class _Corner:
 def gateway_part(*, is_installed: bool) -> None:
     """Draw the gateway, or the form that names one."""
     corner = kept("gateway", _Corner)
-    known = named()
-    if known is not None:
-        _draw(known, corner, is_installed=is_installed)
+    gateway = named()
+    if gateway is not None:
+        _draw(gateway, corner, is_installed=is_installed)
     elif not corner.is_open:
         _button("Use a SQL Gateway", "add", "lan", _open, corner)
     if corner.is_open:
-        _form(known, corner)
+        _form(gateway, corner)
 
 
 def _draw(known: Named, corner: _Corner, *, is_installed: bool) -> None:

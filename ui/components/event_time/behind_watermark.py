@@ -37,28 +37,28 @@ class Behind:
 def behind_the_watermark(run: Run, node: str | None = None) -> tuple[Behind, ...]:
     """Those of each interval join, or of one node."""
     what_if, check = workspace.store().what_if, checker().result_of(run.run_id)
-    found = []
+    losses = []
     for operator in what_if.operators(run.run_id):
         behind = what_if.behind(run.run_id, operator) if node in (None, operator.node) else None
         if behind is None or not (number := behind.lost(operator.delay_ms)):
             continue
         checked = check.of(operator.node) if check is not None else None
         pairs = checked.let_go or None if checked is not None else None
-        found.append(Behind(operator, number, behind.lossless_ms, pairs))
-    return tuple(found)
+        losses.append(Behind(operator, number, behind.lossless_ms, pairs))
+    return tuple(losses)
 
 
 def behind_watermark(run: Run, node: str | None = None) -> None:
     """Draw them for each interval join, or for the one from whose point of view the page is seen."""
-    for each in behind_the_watermark(run, node):
+    for loss in behind_the_watermark(run, node):
         # What is needed is a delay with which the watermark is 1 ms before the record.
-        most = words.duration(max(each.lossless_ms - 1 - each.ran.delay_ms, 0))
-        came = f"**{words.count(each.records, 'record')} came behind the watermark** of {words.escaped(each.ran.node)}"
+        most = words.duration(max(loss.lossless_ms - 1 - loss.ran.delay_ms, 0))
+        came = f"**{words.count(loss.records, 'record')} came behind the watermark** of {words.escaped(loss.ran.node)}"
         cost = (
             "late or not, such a record may miss partners that were let go"
-            if each.pairs is None
-            else f"**{each.told}**, since one of the two rows had been let go"
+            if loss.pairs is None
+            else f"**{loss.told}**, since one of the two rows had been let go"
         )
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{came}, by at most {most}: {cost}.", width="content")
-            delay_button(run, each.ran, each.ran.with_delay(each.lossless_ms), key=f"behind-{each.ran.node}")
+            delay_button(run, loss.ran, loss.ran.with_delay(loss.lossless_ms), key=f"behind-{loss.ran.node}")

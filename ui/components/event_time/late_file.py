@@ -125,9 +125,9 @@ def _sentences(file: LateFile, zone: Zone | None) -> Iterator[str]:
     if late.needed_delay_ms is not None:
         ran = f" instead of {words.duration(file.delay_ms)}" if file.delay_ms is not None else ""
         # What is dropped needs to reach its window while that allows late records; what was used, before it fires.
-        kept = "Kept with" if late.dropped else "In time with"
+        outcome = "Kept with" if late.dropped else "In time with"
         yield (
-            f"**{kept}** a watermark delay of **{words.duration(late.needed_delay_ms)}** at "
+            f"**{outcome}** a watermark delay of **{words.duration(late.needed_delay_ms)}** at "
             f"{words.escaped(late.source)}{ran}."
         )
     if file.alike > 1:

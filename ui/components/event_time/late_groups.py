@@ -50,25 +50,25 @@ def late_groups(run: Run, *, dropped: int) -> None:
                 "Which", [_DROPPED_ONLY, _LATE], default=_DROPPED_ONLY, required=True, key=f"groups-which-{run.run_id}"
             )
     with st.spinner("Comparing the late records with all records …"):
-        found = workspace.store().telling_values.groups(run.run_id, source, dropped=which == _DROPPED_ONLY)
-    if not found.late:
+        grouped = workspace.store().telling_values.groups(run.run_id, source, dropped=which == _DROPPED_ONLY)
+    if not grouped.late:
         none_late(f"No record of {words.escaped(source)} was {which}", run)
-        _sources(found, which)
+        _sources(grouped, which)
         return
-    telling = [group for group in found.groups if group.bits >= _TELLS]
+    telling = [group for group in grouped.groups if group.bits >= _TELLS]
     if not telling:
         st.info(
-            f"The {words.count(found.late, f'{which} record')} of {source} are spread over all values like its other "
+            f"The {words.count(grouped.late, f'{which} record')} of {source} are spread over all values like its other "
             "records: no column explains them.",
             icon=":material/info:",
         )
     else:
-        st.markdown(headline(found, telling[0], which, source))
-    picked = _Picked.of(found, st.session_state.get(_drawn_key(run), ""), telling)
+        st.markdown(headline(grouped, telling[0], which, source))
+    picked = _Picked.of(grouped, st.session_state.get(_drawn_key(run), ""), telling)
     if picked is not None:
-        draw_figure(_chart(found, picked.group, which), "late-groups")
+        draw_figure(_chart(grouped, picked.group, which), "late-groups")
         _lead(run, source, picked, which)
-    _sources(found, which)
+    _sources(grouped, which)
     _offer_place(run, source)
     st.caption("Pick a line to draw its column, and to see its records.")
 
@@ -76,7 +76,7 @@ def late_groups(run: Run, *, dropped: int) -> None:
         st.session_state[_drawn_key(run)] = name
 
     grid(
-        _table(found, which, picked),
+        _table(grouped, which, picked),
         key=f"groups-grid-{run.run_id}",
         label="Which records are late",
         height=320,
@@ -125,10 +125,10 @@ def _lead(run: Run, source: str, picked: _Picked, which: str) -> None:
 def _offer_place(run: Run, source: str) -> None:
     """Draw the offer to run again with the file, or the partition, of each record, if there are several untold ones."""
     pipeline = pipeline_of(run)
-    found = _place_of(pipeline, source)
-    if found is None:
+    place = _place_of(pipeline, source)
+    if place is None:
         return
-    what, fact = found
+    what, fact = place
     if st.button(
         f"Group by {what}, too: run again with the {what} of each record",
         key=f"groups-place-{run.run_id}",
@@ -164,10 +164,10 @@ def _with_column(pipeline: Pipeline, source: str, name: str, fact: str) -> Pipel
 
 def _sources(found: LateGroups, which: str) -> None:
     """Draw the share of each source in the late records of the run against its share in all records."""
-    late, records = (sum(getattr(each, name) for each in found.sources) for name in ("late", "records"))
+    late, records = (sum(getattr(source, name) for source in found.sources) for name in ("late", "records"))
     if not late:
         return
-    shares = [(each.late / late, each.records / records, str(each.values[0])) for each in found.sources]
+    shares = [(source.late / late, source.records / records, str(source.values[0])) for source in found.sources]
     said = [
         f"{of_late:.0%} came from {words.escaped(name)}, which sent {of_all:.0%} of all records"
         for of_late, of_all, name in sorted(shares, key=lambda each: each[1] - each[0])
@@ -194,13 +194,13 @@ def _named(group: TellingColumns, value: TellingValue) -> str:
 
 
 def _texts(value: TellingValue) -> list[str]:
-    return ["NULL" if each is None else each for each in value.values]
+    return ["NULL" if text is None else text for text in value.values]
 
 
 def _chart(found: LateGroups, group: TellingColumns, which: str) -> go.Figure:
     labels = [words.in_chart(", ".join(_texts(value))) for value in group.values]
     # The title is as high as it is long, and would be cut at the ends of a chart of few bars.
-    title = [words.in_chart(each) for each in group.columns]
+    title = [words.in_chart(column) for column in group.columns]
     figure = go.Figure()
     for name, shares, color in (
         (f"of the {which} records", [value.late / found.late for value in group.values], DROPPED),

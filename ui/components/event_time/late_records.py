@@ -75,13 +75,13 @@ def none_late(sentence: str, run: Run) -> None:
     """
     lost = () if run.goes_on else behind_the_watermark(run)
     if lost:
-        st.info(f"{sentence}, but {' and '.join(each.told for each in lost)}.", icon=":material/info:")
+        st.info(f"{sentence}, but {' and '.join(loss.told for loss in lost)}.", icon=":material/info:")
     else:
         all_clear(sentence, run)
     pipeline = pipeline_of(run)
     given = [node.parameters for node in pipeline.nodes if node.parameters.get("arrival_column")]
     is_by_time = pipeline.arrival.mode == "by_column" and all(
-        each["arrival_column"] == each.get("event_time") for each in given
+        parameters["arrival_column"] == parameters.get("event_time") for parameters in given
     )
     if is_by_time:
         st.caption(

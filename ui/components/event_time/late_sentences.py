@@ -83,12 +83,12 @@ def _needed(
 ) -> str:
     """The smallest delay of each source, such as `A watermark delay of 3 s`; empty if one is not known."""
     needed: dict[str, int] = {}
-    for each in summaries:
-        own = delay_ms(each)
-        if count(each) and own is None:
+    for summary in summaries:
+        own = delay_ms(summary)
+        if count(summary) and own is None:
             return ""
         if own is not None:
-            needed[each.source] = max(needed.get(each.source, 0), own)
+            needed[summary.source] = max(needed.get(summary.source, 0), own)
     delays = [
         f"**{words.duration(delay)}**{f' at {words.escaped(source)}' if has_several or len(needed) > 1 else ''}"
         for source, delay in needed.items()

@@ -41,7 +41,7 @@ def lead_chart(timeline: Timeline) -> go.Figure:
     largest = max((abs(lead) for _, _, lead in points), default=0)
     unit, size = ("s", 1000) if largest >= 2000 else ("ms", 1)
     for state, color in _STATES.items():
-        own = [(seq, lead) for seq, each, lead in points if each == state]
+        own = [(seq, lead) for seq, point_state, lead in points if point_state == state]
         if own:
             chart.add_scattergl(
                 x=[seq for seq, _ in own],

@@ -68,7 +68,7 @@ def _unit(top_ms: int) -> tuple[str, int]:
 
 def _curve(losses: Losses, lateness_ms: int, top_ms: int) -> tuple[list[int], list[int]]:
     """The curve's corners if there are few, else points at even distances."""
-    corners: list[Any] = [int(each) - lateness_ms for each in losses.needed if 0 < each - lateness_ms <= top_ms]
+    corners: list[Any] = [int(wait) - lateness_ms for wait in losses.needed if 0 < wait - lateness_ms <= top_ms]
     if len(corners) > _POINTS:
         corners = [top_ms * at // _POINTS for at in range(1, _POINTS)]
     xs = sorted({0, *corners, top_ms})

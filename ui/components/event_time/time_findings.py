@@ -35,20 +35,20 @@ def lagging_sentences(lagging: Sequence[LaggingSource], timeline: Timeline) -> l
     total = max(timeline.to_seq - timeline.from_seq, 1)
     about = "" if timeline.is_exact else "about "
     sentences = []
-    for each in lagging:
-        share = each.events / total
+    for laggard in lagging:
+        share = laggard.events / total
         if share < 0.02 and len(lagging) > 1:
             continue
         by = (
             "for a part of them it had no watermark yet, and nothing could fire"
-            if each.behind_ms is None
-            else f"at most {words.duration(each.behind_ms)} behind the next source"
+            if laggard.behind_ms is None
+            else f"at most {words.duration(laggard.behind_ms)} behind the next source"
         )
         stretch = ""
-        if each.to_seq - each.from_seq < each.events:
-            stretch = f", the longest time from event {each.from_seq:,} to {each.to_seq:,}"
+        if laggard.to_seq - laggard.from_seq < laggard.events:
+            stretch = f", the longest time from event {laggard.from_seq:,} to {laggard.to_seq:,}"
         sentences.append(
-            f"**{words.escaped(each.source)}** held the combined watermark back during {about}{each.events:,} of "
+            f"**{words.escaped(laggard.source)}** held the combined watermark back during {about}{laggard.events:,} of "
             f"{total:,} events ({share:.0%}){stretch}; {by}."
         )
     return sentences

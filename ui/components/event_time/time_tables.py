@@ -66,17 +66,17 @@ def source_table(sources: Sequence[SourceTimes], zone: Zone | None = None) -> Ta
     rows = [
         Row(
             (
-                Cell(each.source, is_strong=True),
-                Cell(f"{each.records:,}", is_number=True),
-                Cell(f"{each.out_of_order:,}", is_number=True, tone="warn" if each.out_of_order else ""),
-                Cell(f"{each.dropped:,}", is_number=True, tone="bad" if each.dropped else ""),
-                Cell(f"{each.used:,}", is_number=True),
-                Cell(words.duration(each.disorder_ms), is_number=True),
-                Cell(words.duration(each.ahead_ms) if each.watermark_ms is not None else "", is_number=True),
-                Cell(words.instant(each.watermark_ms, zone)),
+                Cell(line.source, is_strong=True),
+                Cell(f"{line.records:,}", is_number=True),
+                Cell(f"{line.out_of_order:,}", is_number=True, tone="warn" if line.out_of_order else ""),
+                Cell(f"{line.dropped:,}", is_number=True, tone="bad" if line.dropped else ""),
+                Cell(f"{line.used:,}", is_number=True),
+                Cell(words.duration(line.disorder_ms), is_number=True),
+                Cell(words.duration(line.ahead_ms) if line.watermark_ms is not None else "", is_number=True),
+                Cell(words.instant(line.watermark_ms, zone)),
             )
         )
-        for each in sources
+        for line in sources
     ]
     return Table(columns, rows, frozenset(columns[1:7]))
 
@@ -95,17 +95,17 @@ def operator_table(operators: Sequence[OperatorTimes]) -> Table:
     rows = [
         Row(
             (
-                Cell(each.node, is_strong=True),
-                Cell(operator_title(each.operator)),
-                Cell(", ".join(_held(*source) for source in each.sources.items())),
-                Cell(f"{each.windows:,}", is_number=True),
-                Cell(f"{each.dropped:,}", is_number=True, tone="bad" if each.dropped else ""),
-                Cell(f"{each.used:,}", is_number=True),
-                Cell(words.duration(each.max_lateness_ms) if each.max_lateness_ms is not None else "", is_number=True),
+                Cell(line.node, is_strong=True),
+                Cell(operator_title(line.operator)),
+                Cell(", ".join(_held(*source) for source in line.sources.items())),
+                Cell(f"{line.windows:,}", is_number=True),
+                Cell(f"{line.dropped:,}", is_number=True, tone="bad" if line.dropped else ""),
+                Cell(f"{line.used:,}", is_number=True),
+                Cell(words.duration(line.max_lateness_ms) if line.max_lateness_ms is not None else "", is_number=True),
             ),
-            pick=each.node,
+            pick=line.node,
         )
-        for each in operators
+        for line in operators
     ]
     return Table(columns, rows, frozenset(columns[3:]))
 

@@ -46,12 +46,12 @@ def paste() -> None:
 
     def take() -> None:
         text = st.session_state[key]
-        made = script_in(text.encode(), "pasted")
-        if made is None:
+        incoming = script_in(text.encode(), "pasted")
+        if incoming is None:
             name, content = pasted(text)
             folder = workspace.folder()
-            made = _of_rows(keep(io.BytesIO(content), name, folder))
-        _open(made)
+            incoming = _of_rows(keep(io.BytesIO(content), name, folder))
+        _open(incoming)
         corner["taken"] += 1
         corner["opened"] = True
 
@@ -100,12 +100,12 @@ def _open(made: Imported) -> None:
 def _from_files(*dropped: UploadedFile) -> Imported:
     if len(dropped) == 1:
         return _from_file(dropped[0])
-    for each in dropped:
-        content = each.getvalue()
-        if Path(each.name).suffix.lower() == ".sql" or is_document(content) or is_script(content):
-            message = f"{each.name} is a whole pipeline. Drop it alone, or several files of rows at once."
+    for file in dropped:
+        content = file.getvalue()
+        if Path(file.name).suffix.lower() == ".sql" or is_document(content) or is_script(content):
+            message = f"{file.name} is a whole pipeline. Drop it alone, or several files of rows at once."
             raise PipelineError(message)
-    return _of_rows(*(keep(each, each.name, workspace.folder()) for each in dropped))
+    return _of_rows(*(keep(file, file.name, workspace.folder()) for file in dropped))
 
 
 def _from_file(dropped: UploadedFile) -> Imported:
@@ -113,8 +113,8 @@ def _from_file(dropped: UploadedFile) -> Imported:
     content = dropped.getvalue()
     if ending == ".json" and is_document(content):
         return imported(content, dropped.name)
-    if (made := script_in(content, dropped.name)) is not None:
-        return made
+    if (incoming := script_in(content, dropped.name)) is not None:
+        return incoming
     return _of_rows(keep(dropped, dropped.name, workspace.folder()))
 
 

@@ -36,7 +36,7 @@ def expired_part(run: Run, states: Sequence[HeldState]) -> None:
     order = order_of(key)
     page = workspace.store().expired_records.page(run.run_id, order=order, offset=offset_of(key), limit=PAGE)
     if not page.total:
-        if any(each.last.expired for each in states):
+        if any(held.last.expired for held in states):
             all_clear("State expired, but no record of its key came after it", run)
         elif any("after its last write" in node.state for node in run.explanation.nodes):
             all_clear("Nothing has expired: each key came again within the TTL", run)
@@ -61,18 +61,18 @@ def _table(records: Sequence[ExpiredRecord], order: SortOrder | None, zone: Zone
     rows = [
         Row(
             (
-                Cell(f"{each.seq:,}", is_number=True),
-                Cell(each.node, is_strong=True),
-                Cell(of_kind(each.entries, each.kinds)),
-                Cell(words.instant(each.written_ms, zone), note=words.moment(each.written_ms, zone)),
-                Cell(words.instant(each.expired_ms, zone), note=words.moment(each.expired_ms, zone)),
-                Cell(words.duration(each.now_ms - each.expired_ms), is_number=True),
-                Cell(words.record(each.columns, each.values)),
+                Cell(f"{expired.seq:,}", is_number=True),
+                Cell(expired.node, is_strong=True),
+                Cell(of_kind(expired.entries, expired.kinds)),
+                Cell(words.instant(expired.written_ms, zone), note=words.moment(expired.written_ms, zone)),
+                Cell(words.instant(expired.expired_ms, zone), note=words.moment(expired.expired_ms, zone)),
+                Cell(words.duration(expired.now_ms - expired.expired_ms), is_number=True),
+                Cell(words.record(expired.columns, expired.values)),
             ),
-            pick=str(each.seq),
-            is_current=each.seq == state.event,
+            pick=str(expired.seq),
+            is_current=expired.seq == state.event,
         )
-        for each in records
+        for expired in records
     ]
     return Table(columns, rows, frozenset({"event", "too late by"}), sorts=_SORTS, sorted_by=order)
 
@@ -93,10 +93,10 @@ def _file(run: Run, event: int | None) -> None:
         if first.values:
             record = Table(first.columns, [Row([Cell.of(value) for value in first.values])])
             grid(record, key="expired-file-record", label="The record")
-        for at, each in enumerate(records):
-            st.markdown(f"**{words.escaped(each.node)}**")
-            st.markdown("\n".join(f"- {sentence}" for sentence in _sentences(run, each)))
-            _outcome(run, each, at)
+        for at, expired in enumerate(records):
+            st.markdown(f"**{words.escaped(expired.node)}**")
+            st.markdown("\n".join(f"- {sentence}" for sentence in _sentences(run, expired)))
+            _outcome(run, expired, at)
         if st.button(f"See what event {event:,} did", icon=":material/undo:", key="expired-to-cascade"):
             go("retractions")
 

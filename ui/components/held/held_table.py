@@ -97,7 +97,7 @@ def of_kind(number: int, kinds: str) -> str:
 
 def largest_table(keys: Sequence[LargeKey]) -> Table:
     """The keys with the most entries."""
-    rows = [Row((Cell(_key(each.key)), Cell(f"{each.entries:,}", is_number=True))) for each in keys]
+    rows = [Row((Cell(_key(large_key.key)), Cell(f"{large_key.entries:,}", is_number=True))) for large_key in keys]
     return Table(("key", "entries"), rows, frozenset({"entries"}))
 
 

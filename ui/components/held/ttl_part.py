@@ -43,11 +43,11 @@ def ttl_part(run: Run) -> None:
     _choice(run)
     if run.run_id in trials().going_on:
         _going_on(run.run_id)
-    found = trials().found(run.run_id)
-    if found.error:
-        st.warning(f"No more is known: {as_sentence(found.error)}", icon=":material/hourglass_disabled:")
-    if len(found.trials) > 1:
-        _draw(run, found)
+    findings = trials().found(run.run_id)
+    if findings.error:
+        st.warning(f"No more is known: {as_sentence(findings.error)}", icon=":material/hourglass_disabled:")
+    if len(findings.trials) > 1:
+        _draw(run, findings)
 
 
 def _choice(run: Run) -> None:
@@ -117,7 +117,7 @@ def _draw(run: Run, found: Found) -> None:
     chosen = st.session_state.get(picked)
     table = ttl_table(found, chosen)
     grid(table, key=f"ttl-table-{run.run_id}", on_pick=guarded(pick), label="State TTLs that were tried")
-    trial = next((each for each in found.trials if each.ttl_ms and each.ttl_ms == chosen), None)
+    trial = next((trial for trial in found.trials if trial.ttl_ms and trial.ttl_ms == chosen), None)
     if trial is None:
         st.caption("Pick a TTL: its first event with other results is shown, and the pipeline opens with it.")
     else:
@@ -200,7 +200,7 @@ def _first(run: Run, trial: FoundTrial) -> None:
 def _results(results: Sequence[FoundResult], key: str) -> None:
     if not results:
         st.markdown("Nothing.")
-    for node in dict.fromkeys(each.node for each in results):
-        own = [each for each in results if each.node == node]
-        rows = [Row([Cell(kinds=(RowKind.of(each.kind),)), *map(Cell, each.values)]) for each in own]
+    for node in dict.fromkeys(record.node for record in results):
+        own = [record for record in results if record.node == node]
+        rows = [Row([Cell(kinds=(RowKind.of(record.kind),)), *map(Cell, record.values)]) for record in own]
         grid(Table(("kind", *own[0].columns), rows, narrow=frozenset({"kind"})), key=f"{key}-{node}", label=node)

@@ -51,7 +51,7 @@ def verdict_cell(version: Version) -> Cell:
     tests = kept_tests()
     verdict = tests.verdict(version)
     if verdict is None:
-        return Cell("waiting" if version.key in {each.key for each in tests.left} else "not run")
+        return Cell("waiting" if version.key in {waiting.key for waiting in tests.left} else "not run")
     if verdict.is_same:
         return Cell("as expected", tone="good")
     return Cell("cannot run" if verdict.problem else "changed", tone="bad")

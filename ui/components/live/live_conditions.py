@@ -58,19 +58,19 @@ def condition_choice(run: Run) -> None:
 
 def warnings_of(run: Run) -> None:
     """Draw the alerts, the latest first, each with a button to its event."""
-    for place, each in enumerate(workspace.store().conditions.warnings(run.run_id, _SHOWN)):
+    for place, alert in enumerate(workspace.store().conditions.warnings(run.run_id, _SHOWN)):
         with st.container(horizontal=True, vertical_alignment="center"):
-            show = st.warning if each.over_at is None else st.info
-            show(_sentence(each), icon=":material/notifications:")
-            if not each.seq:
+            show = st.warning if alert.over_at is None else st.info
+            show(_sentence(alert), icon=":material/notifications:")
+            if not alert.seq:
                 continue
             key = f"warned-{run.run_id}-{place}"
-            if each.kind in (DROPPED_SHARE, LATE_SHARE):
+            if alert.kind in (DROPPED_SHARE, LATE_SHARE):
                 # The event is the one at which the share was counted: the last late record before it is one of them.
-                st.button("A late record", key=key, on_click=open_last_late_file, args=(run.run_id, each.seq))
-            elif st.button(f"Event {each.seq:,}", key=key):
-                state.update(run=run.run_id, event=each.seq)
-                go("state" if each.kind == STATE else "event_time")
+                st.button("A late record", key=key, on_click=open_last_late_file, args=(run.run_id, alert.seq))
+            elif st.button(f"Event {alert.seq:,}", key=key):
+                state.update(run=run.run_id, event=alert.seq)
+                go("state" if alert.kind == STATE else "event_time")
 
 
 def _sentence(each: Warned) -> str:

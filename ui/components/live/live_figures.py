@@ -33,7 +33,7 @@ def live_figures(store: Store, run: Run, job: Job) -> None:
         st.metric(
             "Events",
             f"{run.last_seq:,}",
-            f"{current_rate(run.run_id):,.0f} per second {bars([each.events for each in epochs])}",
+            f"{current_rate(run.run_id):,.0f} per second {bars([epoch.events for epoch in epochs])}",
             delta_color="off",
             delta_arrow="off",
             border=True,
@@ -71,7 +71,7 @@ def bars(numbers: Sequence[int]) -> str:
     """The last numbers as bars of text, the largest the highest. A chart of Vega warns in the browser's console."""
     last = numbers[-_BARS:]
     most = max(last, default=0)
-    return "".join("▁▂▃▄▅▆▇█"[7 * each // most if most else 0] for each in last)
+    return "".join("▁▂▃▄▅▆▇█"[7 * number // most if most else 0] for number in last)
 
 
 def _has_event_time(store: Store, run: Run) -> bool:
@@ -123,13 +123,13 @@ def rate(epochs: Sequence[Epoch], now: datetime, epoch_s: float = 0.0) -> float:
     last epoch took.
     """
     window_s = max(_RECENT_S, 2 * epoch_s)
-    ages_s = [(now - each.committed_at).total_seconds() for each in epochs]
+    ages_s = [(now - epoch.committed_at).total_seconds() for epoch in epochs]
     recent = next((at for at, age_s in enumerate(ages_s) if at and age_s <= window_s), None)
     if recent is None:
         return 0.0
     # Two commits of the same moment make no infinite rate.
     since_s = max(min(ages_s[recent - 1], window_s), _SHORTEST_S)
-    return sum(each.events for each in epochs[recent:]) / since_s
+    return sum(epoch.events for epoch in epochs[recent:]) / since_s
 
 
 def _behind(mark: int | None) -> str | None:

@@ -35,11 +35,11 @@ def say_kept(run: Run) -> None:
     less = [edge for edge in edges if edge.kept_from > run.kept_from]
     if run.kept_from == 1 and not less:
         return
-    kept = f"History is kept from event {run.kept_from:,} on" if run.kept_from > 1 else "All events are kept"
+    history = f"History is kept from event {run.kept_from:,} on" if run.kept_from > 1 else "All events are kept"
     if less:
-        kept += ", but " + ", ".join(f"of {edge.name} from event {edge.kept_from:,} on" for edge in less)
+        history += ", but " + ", ".join(f"of {edge.name} from event {edge.kept_from:,} on" for edge in less)
     st.caption(
-        f":material/auto_delete: {kept}. Older records were deleted. Tables that are updated still contain the rows "
+        f":material/auto_delete: {history}. Older records were deleted. Tables that are updated still contain the rows "
         "that were valid then; insert-only tables no longer contain theirs."
     )
 

@@ -23,10 +23,10 @@ def written_places(store: Store, run: Run, job: Job | None) -> None:
     away = job.progress.away if job is not None and run.goes_on else {}
     # Before the first epoch, a target that does not answer is all that is known.
     for sink in sorted({*outbox, *away}):
-        known = outbox.get(sink, {})
-        if told := _told(run, known, away.get(sink, "")):
+        sink_state = outbox.get(sink, {})
+        if told := _told(run, sink_state, away.get(sink, "")):
             sentence = f"**{words.escaped(sink)}** {told}"
-            if sink in away or (known.get("files") and not run.goes_on):
+            if sink in away or (sink_state.get("files") and not run.goes_on):
                 st.warning(sentence, icon=":material/file_save:")
             else:
                 st.caption(f":material/file_save: {sentence}")

@@ -49,12 +49,12 @@ def event_retractions(run: Run, edge: Edge) -> None:
         return
     pipeline = pipeline_of(run)
     # The source's record is the event itself, not its effect.
-    made = [entry for entry in cascade if entry.edge.role != "source"]
-    taken_back = sum(not entry.record.kind.is_accumulate for entry in made)
+    effects = [entry for entry in cascade if entry.edge.role != "source"]
+    taken_back = sum(not entry.record.kind.is_accumulate for entry in effects)
     consumed = {output for outputs in inputs_of(pipeline).values() for output in outputs}
     last = [entry for entry in cascade if (entry.edge.node, entry.edge.port) not in consumed]
     st.markdown(
-        f"**Event {event:,} caused {words.count(len(made), 'record')}**"
+        f"**Event {event:,} caused {words.count(len(effects), 'record')}**"
         + (f", {taken_back:,} of them retractions" if taken_back else ", none of them retractions")
         + (f"; {words.count(len(last), 'record')} left the pipeline." if last else "; nothing left the pipeline.")
     )

@@ -28,17 +28,17 @@ def amplification_table(amplifications: Sequence[Amplification]) -> Table:
     rows = [
         Row(
             (
-                Cell(each.node, is_strong=True),
-                Cell(operator_title(each.operator), tone="quiet"),
-                Cell(f"{each.records_in:,}", is_number=True),
-                Cell(f"{each.records_out:,}", is_number=True),
-                Cell(_ratio(each.records_out, each.records_in), is_number=True, is_strong=True),
-                Cell(f"{each.taken_back_in:,}", is_number=True),
-                Cell(f"{each.taken_back_out:,}", is_number=True),
-                Cell(_role(each), tone="quiet"),
+                Cell(amplification.node, is_strong=True),
+                Cell(operator_title(amplification.operator), tone="quiet"),
+                Cell(f"{amplification.records_in:,}", is_number=True),
+                Cell(f"{amplification.records_out:,}", is_number=True),
+                Cell(_ratio(amplification.records_out, amplification.records_in), is_number=True, is_strong=True),
+                Cell(f"{amplification.taken_back_in:,}", is_number=True),
+                Cell(f"{amplification.taken_back_out:,}", is_number=True),
+                Cell(_role(amplification), tone="quiet"),
             )
         )
-        for each in amplifications
+        for amplification in amplifications
     ]
     return Table(columns, rows, frozenset(columns[2:7]))
 
@@ -50,12 +50,12 @@ def keys_table(edge: Edge, keys: Sequence[RetractedKey]) -> Table:
     rows = [
         Row(
             (
-                *(cell_of(edge, at, value) for at, value in zip(keyed, each.key, strict=True)),
-                Cell(f"{each.taken_back:,}", is_number=True, is_strong=True),
-                Cell(f"{each.records:,}", is_number=True),
+                *(cell_of(edge, at, value) for at, value in zip(keyed, retracted_key.key, strict=True)),
+                Cell(f"{retracted_key.taken_back:,}", is_number=True, is_strong=True),
+                Cell(f"{retracted_key.records:,}", is_number=True),
             )
         )
-        for each in keys
+        for retracted_key in keys
     ]
     shown = [edge.names[at] for at in keyed]
     return Table([*shown, "retractions", "of records"], rows, number_columns_of(edge) | {"retractions", "of records"})
@@ -63,20 +63,20 @@ def keys_table(edge: Edge, keys: Sequence[RetractedKey]) -> Table:
 
 def seconds_table(seconds: Sequence[RetractedSecond], zone: Zone | None = None) -> Table:
     """The seconds of event time whose events caused the most retractions on the edge."""
-    days = {words.instant(each.start_ms, zone)[:10] for each in seconds}
+    days = {words.instant(tally.start_ms, zone)[:10] for tally in seconds}
     day = days.pop() if len(days) == 1 else ""
     rows = [
         Row(
             (
                 Cell(
-                    words.clock(each.start_ms, day, zone).removesuffix(".000"), note=words.moment(each.start_ms, zone)
+                    words.clock(tally.start_ms, day, zone).removesuffix(".000"), note=words.moment(tally.start_ms, zone)
                 ),
-                Cell(f"{each.taken_back:,}", is_number=True, is_strong=True),
-                Cell(f"{each.updates_before:,}", is_number=True),
-                Cell(f"{each.deletes:,}", is_number=True),
+                Cell(f"{tally.taken_back:,}", is_number=True, is_strong=True),
+                Cell(f"{tally.updates_before:,}", is_number=True),
+                Cell(f"{tally.deletes:,}", is_number=True),
             )
         )
-        for each in seconds
+        for tally in seconds
     ]
     columns = (words.event_time(zone, day, "second"), "retractions", "by -U", "by -D")
     return Table(columns, rows, frozenset(columns[1:]))

@@ -75,8 +75,8 @@ def _why_not_cured(delivery: Delivery) -> str:
 def _damage(delivery: Delivery) -> str:
     """How many keys are wrong, and in which way."""
     parts = [
-        words.count(number, one, many)
-        for number, one, many in (
+        words.count(number, singular, many)
+        for number, singular, many in (
             (delivery.lost, "is missing", "are missing"),
             (delivery.wrong, "has wrong values", "have wrong values"),
             (delivery.ghosts, "should not exist", "should not exist"),

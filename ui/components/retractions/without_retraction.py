@@ -60,8 +60,8 @@ def _without(run: Run, other: Run, edge: Edge, right_table: TableAsOf) -> None:
     expected = {key_of(edge, row.values): row.values for row in right_table.rows}
     complete = right_table.total == len(right_table.rows)
     marked = _drawn(edge, wrong_table, expected if complete else {}, marks=complete)
-    found = {key_of(edge, row.values) for row in wrong_table.rows}
-    missing = [values for key, values in expected.items() if key not in found]
+    present_keys = {key_of(edge, row.values) for row in wrong_table.rows}
+    missing = [values for key, values in expected.items() if key not in present_keys]
     if complete and missing and wrong_table.total == len(wrong_table.rows):
         gone = [
             Row([cell_of(edge, at, value) for at, value in enumerate(values)], tone="bad", is_gone=True)

@@ -102,7 +102,7 @@ def sides_table(asked: Asked) -> Table:
             (
                 Cell(who, tone=tone),
                 *((Cell(kinds=(RowKind.of(record[0]),)),) if record else (Cell("no record"),)),
-                *(Cell(words.value(each)) for each in (asked.values(record) if record else [""] * len(asked.columns))),
+                *(Cell(words.value(cell)) for cell in (asked.values(record) if record else [""] * len(asked.columns))),
             )
         )
         for who, tone, record in (("here", "good", asked.compared.ours), ("Flink", "bad", asked.compared.theirs))

@@ -61,11 +61,11 @@ def batch_check(run: Run) -> CheckResult | None:
     if (in_zone := zone(pipeline.options)) is not None:
         st.caption(f"Spark's batch answer has the days of UTC: a run in the time zone {in_zone.name} is not checked.")
         return None
-    operators = [one for node in pipeline.nodes if isinstance(one := configured(node), Operator)]
+    operators = [operator for node in pipeline.nodes if isinstance(operator := configured(node), Operator)]
     if not operators:
         st.caption("Only sources ran, so there is no result that Spark's batch answer could be compared with.")
         return None
-    if any(any(one.state_ttls_ms(pipeline.options)) for one in operators):
+    if any(any(operator.state_ttls_ms(pipeline.options)) for operator in operators):
         st.caption("State expires in this run, but not in a batch: what expiry has changed is told as a difference.")
     checks = checker()
     if run.run_id in checks.going_on:

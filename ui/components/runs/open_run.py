@@ -112,8 +112,8 @@ def settled_edge(run: Run) -> Edge | None:
     edges = {edge.name: edge for edge in workspace.store().runs.edges(run.run_id)}
     if not edges:
         return None
-    kept = [name for name, edge in edges.items() if edge.share != NONE]
-    current = state.edge if state.edge in edges else kept[-1]
+    recorded = [name for name, edge in edges.items() if edge.share != NONE]
+    current = state.edge if state.edge in edges else recorded[-1]
     if state.edge != current:
         state.update(edge=current)
     return edges[current]

@@ -24,17 +24,17 @@ def plan_differences(differences: Sequence[PlanDifference]) -> tuple[PlanDiffere
 
 
 def _in_words(differences: Sequence[PlanDifference]) -> Iterator[PlanDifference]:
-    for each in differences:
-        fields = {field.name: field for field in fields_of(cls)} if (cls := operator_class(each.operator)) else {}
-        field = fields.get(each.what)
+    for diff in differences:
+        fields = {field.name: field for field in fields_of(cls)} if (cls := operator_class(diff.operator)) else {}
+        field = fields.get(diff.what)
         if field is None:
-            what = each.what.replace("_", " ") if each.what.startswith("plan: ") else each.what
-            yield replace(each, what=what, left=_decided(what, each.left), right=_decided(what, each.right))
+            what = diff.what.replace("_", " ") if diff.what.startswith("plan: ") else diff.what
+            yield replace(diff, what=what, left=_decided(what, diff.left), right=_decided(what, diff.right))
             continue
-        sides = (field.default if value is None else value for value in (each.left, each.right))
+        sides = (field.default if value is None else value for value in (diff.left, diff.right))
         left, right = (value_text(field, value) for value in sides)
         if left != right:
-            yield replace(each, what=field.title, left=left, right=right)
+            yield replace(diff, what=field.title, left=left, right=right)
 
 
 def _decided(what: str, value: Any) -> str:
@@ -55,8 +55,8 @@ def _text(value: Any) -> str:
 def plan_table(differences: Sequence[PlanDifference], left: str, right: str) -> Table:
     """One line per parameter or decision that differs."""
     rows = [
-        Row((Cell(each.node or "pipeline", is_strong=True), Cell(each.what), _value(each.left), _value(each.right)))
-        for each in differences
+        Row((Cell(diff.node or "pipeline", is_strong=True), Cell(diff.what), _value(diff.left), _value(diff.right)))
+        for diff in differences
     ]
     return Table(("node", "what", left, right), rows)
 

@@ -53,8 +53,8 @@ def replay_export(view: View, *, chooses: bool) -> None:
     name = f"replay-run-{run.run_id}.html"
 
     def story() -> Story | None:
-        found = told.story if told is not None else story_of_run(store, run)
-        return found if found is not None and found.steps else None
+        narration = told.story if told is not None else story_of_run(store, run)
+        return narration if narration is not None and narration.steps else None
 
     def make() -> str:
         return replay_as_html(store, run, events, story(), opening)
@@ -89,7 +89,7 @@ def _shown_event(view: View, run: Run) -> int | None:
     if state.event is not None or view.file not in _AT_AN_EVENT:
         return state.event
     edges = workspace.store().runs.edges(run.run_id)
-    edge = next((each for each in edges if each.name == state.edge), None)
+    edge = next((candidate for candidate in edges if candidate.name == state.edge), None)
     return current_event(edge, first_event(run.kept_from, run.last_seq), run.last_seq) if edge is not None else None
 
 

@@ -61,7 +61,7 @@ def run_and_edge_picker(canvas: Drafting | None) -> None:
     """Draw the choices of run and edge, and the current event, within a row. canvas: offer only its runs."""
     store = workspace.store()
     identity = canvas.identity if canvas is not None else None
-    known = {title.run_id: title for title in store.runs.titles(limit=_SHOWN, identity=identity)}
+    run_titles = {title.run_id: title for title in store.runs.titles(limit=_SHOWN, identity=identity)}
     run: Run | None = None
     if state.run is not None:
         # The page itself reports a run that no longer exists.
@@ -70,11 +70,11 @@ def run_and_edge_picker(canvas: Drafting | None) -> None:
     if run is not None and identity not in (None, run.identity):
         run = None
     if run is not None:
-        known.setdefault(run.run_id, RunTitle(run.run_id, run.name, run.status, run.started_at))
-    if not known:
+        run_titles.setdefault(run.run_id, RunTitle(run.run_id, run.name, run.status, run.started_at))
+    if not run_titles:
         st.caption("No run yet", width="content")
         return
-    _pick_run(known, run.run_id if run is not None else None)
+    _pick_run(run_titles, run.run_id if run is not None else None)
     st.session_state[_DRAWN] = (run.run_id, _word(run)) if run is not None else None
     if run is not None:
         _pick_edge({edge.name: edge for edge in store.runs.edges(run.run_id)})

@@ -32,8 +32,8 @@ def saved_views(view: View) -> None:
         saved = workspace.store().saved_views.list()
         if saved:
             st.markdown("**Saved views**")
-        for each in saved:
-            _row(each)
+        for saved_view in saved:
+            _row(saved_view)
 
 
 def _row(saved: SavedView) -> None:

@@ -68,7 +68,7 @@ def open_story() -> OpenStory | None:
 
 def example_of(example: Pipeline) -> str | None:
     """The name of an example that has a story; None if it has none."""
-    return next((name for name, each in examples().items() if each == example and each.story is not None), None)
+    return next((name for name, sample in examples().items() if sample == example and sample.story is not None), None)
 
 
 @guarded
@@ -150,7 +150,7 @@ def story_bar(view: View) -> None:
     run = opened_run()
     waits = _is_running(run)
     number = f"step {at + 1} of {last + 1}"
-    if not state.present and view.file not in {each.page for each in story.steps}:
+    if not state.present and view.file not in {step.page for step in story.steps}:
         _aside(story.title, number)
         return
     with st.container(border=not state.present, key="story"):

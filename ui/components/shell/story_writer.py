@@ -71,8 +71,8 @@ def _draft_of(run: Run) -> Drafting:
         return drafting
     if not run.identity:
         about = draft_about(workspace.store(), run)
-        if about is not None and (found := resume(about.key)) is not None:
-            return found
+        if about is not None and (resumed := resume(about.key)) is not None:
+            return resumed
     return open_of_run(run)
 
 

@@ -58,8 +58,8 @@ def inspect_bar(view: View) -> None:
         return
     st.html(frame.marked(f"inspect-{view.url}"))
     with aside(), st.container(key="inspect-pages", horizontal=True, gap="xxsmall"):
-        for each in views_of(INSPECT):
-            _link(each, each.title, f"inspect-{each.url}")
+        for page in views_of(INSPECT):
+            _link(page, page.title, f"inspect-{page.url}")
 
 
 def _first(place: str) -> View:

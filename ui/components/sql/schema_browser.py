@@ -37,10 +37,10 @@ def _table(table: TableDescription) -> None:
     rows_there = "" if table.schema == "main" else f" · {words.count(table.rows, 'row')}"
     with st.expander(f"{words.code(table.quoted)}{rows_there}"):
         rows = "".join(
-            f'<tr><td style="padding:.1rem .6rem .1rem 0;border:0;font-family:var(--st-code-font)">{escape(each.name)}'
-            f'</td><td style="padding:.1rem .6rem .1rem 0;border:0">{muted(each.type[:40])}</td>'
-            f'<td style="padding:.1rem 0;border:0">{muted(each.comment)}</td></tr>'
-            for each in table.columns
+            f'<tr><td style="padding:.1rem .6rem .1rem 0;border:0;font-family:var(--st-code-font)">{escape(field.name)}'
+            f'</td><td style="padding:.1rem .6rem .1rem 0;border:0">{muted(field.type[:40])}</td>'
+            f'<td style="padding:.1rem 0;border:0">{muted(field.comment)}</td></tr>'
+            for field in table.columns
         )
         note = (
             f'<div style="font-size:.85rem;padding-bottom:.4rem">{escape(table.comment)}</div>' if table.comment else ""

@@ -51,7 +51,7 @@ def key_state(snapshot: KeyState, *, name: str, zone: Zone | None = None) -> boo
 
 def left_of(goes: Sequence[Going], now_ms: int) -> float:
     """How much of its TTL the youngest entry of a state has left, from 1 (just written) to 0 (expired)."""
-    return max((min(1.0, max(0.0, (each.expires_ms - now_ms) / each.ttl_ms)) for each in goes), default=1.0)
+    return max((min(1.0, max(0.0, (going.expires_ms - now_ms) / going.ttl_ms)) for going in goes), default=1.0)
 
 
 def going_sentences(goes: Sequence[Going], now_ms: int, zone: Zone | None = None) -> Iterator[str]:
@@ -60,16 +60,16 @@ def going_sentences(goes: Sequence[Going], now_ms: int, zone: Zone | None = None
     def at(ms: int) -> str:
         return words.moment(ms, zone)
 
-    for kind in dict.fromkeys(each.kind for each in goes):
-        own = [each for each in goes if each.kind == kind]
-        gone = [each for each in own if each.expires_ms <= now_ms]
+    for kind in dict.fromkeys(going.kind for going in goes):
+        own = [going for going in goes if going.kind == kind]
+        gone = [going for going in own if going.expires_ms <= now_ms]
         if gone:
-            last = max(each.expires_ms for each in gone)
-            what = of_kind(sum(each.number for each in gone), kind)
+            last = max(going.expires_ms for going in gone)
+            what = of_kind(sum(going.number for going in gone), kind)
             yield f"**{what}** expired, by {at(last)}: the next record of this key finds nothing of that."
-        waiting = sorted(each.expires_ms for each in own if each.expires_ms > now_ms)
+        waiting = sorted(going.expires_ms for going in own if going.expires_ms > now_ms)
         if waiting:
-            what = of_kind(sum(each.number for each in own if each.expires_ms > now_ms), kind)
+            what = of_kind(sum(going.number for going in own if going.expires_ms > now_ms), kind)
             first, last = waiting[0], waiting[-1]
             until = f" to {at(last)}" if last > first else ""
             yield (

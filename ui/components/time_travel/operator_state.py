@@ -120,9 +120,9 @@ def _pick_node(names: Sequence[str], followed: str) -> str:
 
 def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -> Sequence[Key]:
     """Draw the picker of keys; return the chosen or typed key, else those that the event touched, else the last one."""
-    known = {_text(key): key for key in (*touched, *before)}
+    keys_by_text = {_text(key): key for key in (*touched, *before)}
     chosen = state.key
-    options = [_FOLLOW, *known]
+    options = [_FOLLOW, *keys_by_text]
     if chosen and chosen not in options:
         options.append(chosen)
     st.session_state[_KEY] = chosen or _FOLLOW
@@ -139,7 +139,7 @@ def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -
         if not text:
             return f"follow the event: {follows or 'nothing'}"
         parsed = _parsed(text)
-        return _label(node, known.get(text, parsed)) if parsed is not None else text
+        return _label(node, keys_by_text.get(text, parsed)) if parsed is not None else text
 
     title = f"Key ({words.escaped(', '.join(node.key_names))})" if node.key_names else "Key"
     typed = ", or type one" if node.key_names else ""
@@ -154,7 +154,7 @@ def _pick_keys(node: KeyedNode, touched: Sequence[Key], before: Sequence[Key]) -
         help=f"Choose a key{typed}.",
     )
     if chosen:
-        chosen_key = known.get(chosen) or _parsed(chosen)
+        chosen_key = keys_by_text.get(chosen) or _parsed(chosen)
         return (chosen_key,) if chosen_key is not None else ()
     return touched or before[:1]
 

@@ -96,8 +96,8 @@ def _nodes(
                 shape |= {"strategy": plan.strategy, "state": plan.state}
         facts[node.id] = shape
     for name, records in _by_node(late).items():
-        dropped = sum(each.dropped for each in records)
-        by = max(each.lateness_ms or 0 for each in records)
+        dropped = sum(record.dropped for record in records)
+        by = max(record.lateness_ms or 0 for record in records)
         facts.setdefault(name, {}).update(
             isLit=True,
             hint=f"the watermark was {words.duration(by)} past it" if 0 < by < words.END_MS else records[0].reason,
@@ -108,10 +108,10 @@ def _nodes(
 
 
 def _by_node(late: Sequence[LateRecord]) -> dict[str, list[LateRecord]]:
-    found: dict[str, list[LateRecord]] = {}
-    for each in late:
-        found.setdefault(each.node, []).append(each)
-    return found
+    by_node: dict[str, list[LateRecord]] = {}
+    for record in late:
+        by_node.setdefault(record.node, []).append(record)
+    return by_node
 
 
 def _edges(pipeline: Pipeline, carried: Mapping[str, Sequence[CascadeRecord]]) -> dict[str, Shape]:
