@@ -43,12 +43,23 @@ def convert_tz(writing: Writing, call: exp.Anonymous) -> str:
 
 
 def zone_known(written: str) -> str:
-    """A zone as Spark knows it. A computed zone stays, unless it is a plain offset: that is no zone in Java, so UTC."""
+    """A zone as Spark knows it; one that Java does not know is UTC, such as a plain offset."""
     if not (written.startswith("'") and written.endswith("'")):
-        return f"CASE WHEN {written} rlike '^[+-]' THEN 'UTC' ELSE {written} END"
+        return _computed(written)
     name = written[1:-1]
     is_known = name in _SHORT or name in _names() or _OFFSET.fullmatch(name) is not None
     return written if is_known else text("UTC")
+
+
+def _computed(zone: str) -> str:
+    """A zone that each record has. The names are those that a pattern takes, which ignores case, unlike Java."""
+    short = ", ".join(map(text, sorted(_SHORT)))
+    return (
+        f"CASE WHEN {zone} IN ({short}) OR {zone} rlike '^{_OFFSET.pattern}$' THEN {zone} "
+        f"WHEN {zone} rlike '^(UTC?)?[+-]|(^|/)[a-z]' OR {zone} LIKE '%/%' AND upper({zone}) = {zone} "
+        f"OR try_to_timestamp(concat('2000-01-01 ', {zone}), 'yyyy-MM-dd VV') IS NULL AND {zone} IS NOT NULL "
+        f"THEN 'UTC' ELSE {zone} END"
+    )
 
 
 @cache
