@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Final
 
+_EMPTY: Final = re.compile(r"Required keyword: 'expressions' missing for <class '[^']*Bracket'>")
 _REQUIRED: Final = re.compile(r"Required keyword: ")
 _EXPECTING: Final = re.compile(r"Expecting (.+)")
 _EXPECTED: Final = re.compile(r"Expected (.+) after (.+)")
@@ -18,6 +19,8 @@ _CALLED: Final = {"TYPE": "a type", ")": "a closing parenthesis", "(": "an openi
 def in_words(description: str, near: str, *, is_last: bool) -> str:
     """A description of sqlglot's as a part of a sentence. near: the token; is_last: the text ends with it."""
     where = f"{'after' if is_last else 'before'} {near!r}"
+    if _EMPTY.match(description):
+        return f"the brackets {where} are empty"
     if _REQUIRED.match(description):
         return f"something is missing {where}"
     if (expected := _EXPECTED.match(description)) is not None:

@@ -162,6 +162,9 @@ class Writer:
                 return collected(self, expression)
             case exp.Dot():
                 return field(self, expression)
+            case exp.Array(expressions=[]):
+                message = "ARRAY[] needs a value, from which its type follows: ARRAY[a, b]."
+                raise SqlRejected(message, expression)
             case exp.Array():
                 return f"array({', '.join(of_one_type(self, list(map(self.write, expression.expressions))))})"
             case _:

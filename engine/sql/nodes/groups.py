@@ -263,6 +263,9 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
             frequency = arguments.pop()
             parameters["frequency"] = emitted.names.get(plain(frequency) or "") or writer.write(frequency)
         parameters["percentage"] = _shares(function.name, arguments.pop().unnest())
+    if function.counts_rows and not arguments:
+        message = f"{function.name}() counts nothing. Write {function.name}(*) for rows, or a column."
+        raise SqlRejected(message, call)
     if function.counts_rows and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         arguments = []
     if function.is_python:

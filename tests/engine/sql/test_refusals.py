@@ -15,6 +15,9 @@ REFUSED = [
     ("SELECT z.k FROM t", "line 1, column 8: unknown table 'z'. Available: t."),
     ("SELECT k, v FROM t GROUP BY k", "line 1, column 11: the column 'v' is neither grouped by nor aggregated."),
     ("SELECT SUM(COUNT(*)) FROM t", "line 1, column 8: an aggregate cannot stand inside another."),
+    ("SELECT COUNT() FROM t", "line 1, column 8: COUNT() counts nothing. Write COUNT(*) for rows, or a column."),
+    ("SELECT ARRAY[] FROM t", "ARRAY[] needs a value, from which its type follows: ARRAY[a, b]."),
+    ("SELECT MAP[] AS m FROM t", "line 1, column 14: this is not Flink SQL: the brackets before 'AS' are empty."),
     ("SELECT SOUNDEX(k) FROM t", "line 1, column 8: unknown function 'SOUNDEX'. The most similar of "),
     ("SELECT UPPER(k, g) FROM t", "line 1, column 8: UPPER takes 1 arguments, but it is given 2."),
     (
