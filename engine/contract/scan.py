@@ -51,7 +51,7 @@ class ReadPart(NamedTuple):
     rejected: Sequence[Rejected] = ()
     lines_before: Callable[[], int] = _none
     files: Sequence[str] = ()
-    cut: Mapping[str, int] = MappingProxyType({})
+    cut: Mapping[str, int] = {}
 
     def with_file_columns(self, of_files: Mapping[str, Callable[[str], str]]) -> ReadPart:
         """The records with columns of their files. of_files: of `Source.file_columns`."""
