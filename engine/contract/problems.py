@@ -51,5 +51,4 @@ def cut_sentence(count: int, column: str) -> str:
 
 def cut_of(output: EpochOutput) -> Counter[tuple[str, str]]:
     """Those of an epoch."""
-    counts = ((source, column, count) for source, own in output.cut.items() for column, count in own.items())
-    return Counter({(source, column): count for source, column, count in counts})
+    return Counter({(source, column): count for source, own in output.cut.items() for column, count in own.items()})

@@ -41,8 +41,8 @@ class ReadPart(NamedTuple):
 
     records: KIND and WATERMARK if the scan has them, then the source's columns. file: the file of the records. lines:
     by record, the line within the part. lines_before: returns the number of lines in the file before the part. files:
-    by record, the file, if there are several. cut: by column, how many values of
-    records lost digits beyond microseconds.
+    by record, the file, if there are several. cut: by column, how many values of records lost digits beyond
+    microseconds.
     """
 
     records: pa.RecordBatch

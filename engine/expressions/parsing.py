@@ -34,9 +34,10 @@ VALUES: Final = frozenset(
 )
 
 
-_OWN_SYNTAX: Final = frozenset(
+OWN_SYNTAX: Final = frozenset(
     {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "POSITION", "OVERLAY", "CEIL", "FLOOR"}
 )
+"""Functions that sqlglot parses by their own syntax, in Spark SQL and in Flink SQL."""
 
 
 def _call_with_unit(parser: Any) -> exp.Expr:
@@ -61,7 +62,7 @@ class SparkSql(Spark):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         FUNCTION_PARSERS: ClassVar = {
-            **{name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
+            **{name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in OWN_SYNTAX},
             **dict.fromkeys(("TIMESTAMPADD", "TIMESTAMPDIFF", "DATEADD", "DATEDIFF", "DATE_DIFF"), _call_with_unit),
             **JSON_PARSERS,
         }

@@ -13,16 +13,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from engine.contract.cancel import Cancel
 from engine.contract.frames import POSITION
 from engine.contract.live import Live, Wish
 from engine.contract.operator import OUT, Operator
-from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput, Progress
+from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput
 from engine.contract.target import EpochWriter, Unreachable
 from engine.errors import TargetError
 from engine.runtime.context import RunContext
 from engine.runtime.edges.records import base_of, in_order, seen_through
-from engine.spark.run_files import RunFiles
 from engine.spark.workspace import Workspace
 
 _FIRST_WAIT_S: Final = 0.5
@@ -56,10 +54,8 @@ class Outbox:
 
     edges: Mapping[tuple[str, str], EdgeInfo]
     writers: Mapping[str, EpochWriter]
+    run: RunContext
     live: Live
-    files: RunFiles
-    progress: Progress
-    cancel: Cancel
     pending: dict[str, Pending] = field(default_factory=dict)
     before: Mapping[str, int] = field(init=False)
 
@@ -80,7 +76,7 @@ class Outbox:
         place = run.files.workspace.around
         pending = {name: _pending(saved.get(name), place) for name in writers}
         known_edges = {(edge.node, edge.port): edge for edge in edges}
-        return cls(known_edges, writers, live, run.files, run.progress, run.cancel, pending)
+        return cls(known_edges, writers, run, live, pending)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -89,10 +85,10 @@ class Outbox:
 
     def to_json(self) -> dict[str, Any]:
         """For a checkpoint, with the places, and with paths relative to the folder of the run."""
-        run = self.files.workspace.around
+        place = self.run.files.workspace.around
 
         def inside(file: EdgeFile) -> dict[str, Any]:
-            return asdict(replace(file, path=run.inside(file.path)))
+            return asdict(replace(file, path=place.inside(file.path)))
 
         return {
             name: {**asdict(waiting), "files": list(map(inside, waiting.files)), "place": self.writers[name].place}
@@ -104,7 +100,7 @@ class Outbox:
         for name, before in self.pending.items():
             files = output.edges.get(base_of(self.edges, (name, OUT)), ())
             if files:
-                total = self.before[name] + (self.progress.nodes[name].records_out or 0)
+                total = self.before[name] + (self.run.progress.nodes[name].records_out or 0)
                 self.pending[name] = Pending(output.epoch, before.epoch, files, before.records, total - before.records)
 
     def begin(self) -> bool:
@@ -135,13 +131,13 @@ class Outbox:
     def _write(self, name: str) -> None:
         wanted = self.pending[name]
         if wanted.files:
-            self.progress.phase = f"writing to {self.writers[name].place}"
+            self.run.progress.phase = f"writing to {self.writers[name].place}"
             self.writers[name].write(wanted.epoch, self._records(name, wanted.files))
             self.pending[name] = wanted.written
 
     def _records(self, name: str, files: Sequence[EdgeFile]) -> pa.Table:
         """The records of an epoch, in order."""
-        here = self.files.bring(file.path for file in files)
+        here = self.run.files.bring(file.path for file in files)
         local = tuple(replace(file, path=str(here[file.path])) for file in files)
         records = seen_through(self.edges, (name, OUT), local)
         return in_order(records, Workspace(""), (*POSITION, *records.schema.names))
@@ -155,15 +151,15 @@ class Outbox:
             except Unreachable as error:
                 sentence = str(error)
             else:
-                self.progress.away.pop(name, None)
+                self.run.progress.away.pop(name, None)
                 return True
-            self.progress.away[name] = sentence
+            self.run.progress.away[name] = sentence
             self.live.say(name, f"{sentence} The run waits.")
-            self.progress.phase = f"waiting: {sentence}"
+            self.run.progress.phase = f"waiting: {sentence}"
             waited_s = 0.0
             while waited_s < wait_s:
-                if self.cancel.wait(_LOOK_S):
-                    raise self.cancel.error()
+                if self.run.cancel.wait(_LOOK_S):
+                    raise self.run.cancel.error()
                 if self.live.control.wish is Wish.STOP:
                     return False
                 waited_s += _LOOK_S

@@ -28,6 +28,7 @@ from engine.model.timeline import MAX_WATERMARK
 from engine.model.types import STRING, quote
 from engine.reading.documents.document_values import MAX_EVENT_TIME_MS, MIN_EVENT_TIME_MS, OUT_OF_RANGE, Unfit, coerce
 from engine.reading.flink_table import create_table, from_changelog, row_sql, rows_above
+from engine.reading.typed.casts import has_times
 from engine.reading.typed.columns import check_names, column_of, derive_source
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -211,11 +212,12 @@ def _itself(part: ReadPart) -> Iterator[ReadPart]:
 
 def _cut(rows: Sequence[Sequence[Any]], schema: Schema) -> dict[str, int]:
     """By column, how many values of these rows lose digits beyond microseconds."""
+    timed = [(at, column) for at, column in enumerate(schema) if has_times(column.type)]
     texts = [
-        pa.array([json.dumps(value) if isinstance(value, str | list | dict) else None for value in values], pa.string())
-        for values in zip(*rows, strict=True)
+        pa.array([json.dumps(row[at]) if isinstance(row[at], str | list | dict) else None for row in rows], pa.string())
+        for at, _ in timed
     ]
-    return RowTypes(tuple(schema)).cut(texts) if rows else {}
+    return RowTypes(tuple(column for _, column in timed)).cut(texts)
 
 
 def _value(value: Any, column: Column) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from sqlglot import Dialect, TokenType, exp, parser, tokens
 
+from engine.expressions.parsing import OWN_SYNTAX
 from engine.functions.json_syntax import PARSERS
 from engine.functions.refused import OF_TABLES
 from engine.registry import table_functions
@@ -18,7 +19,6 @@ from engine.sql import generator, match_grammar
 from engine.sql.functions import interval_values, periods
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
-_OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION", "FLOOR", "CEIL", "OVERLAY")
 TABLE_ARGUMENT = "TABLE"
 """The name of the call node for `TABLE t PARTITION BY k`; its arguments are the table, then the columns."""
 
@@ -130,7 +130,7 @@ class Flink(Dialect):
         NO_PAREN_FUNCTIONS: ClassVar = {}
         FUNCTION_PARSERS: ClassVar = _FunctionParsers(
             {
-                **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
+                **{name: parse for name, parse in parser.Parser.FUNCTION_PARSERS.items() if name in OWN_SYNTAX},
                 **dict.fromkeys(("TIMESTAMPDIFF", "TIMESTAMPADD"), _function_of_unit),
                 **PARSERS,
                 **dict.fromkeys(WINDOW_FUNCTIONS, _table_function),

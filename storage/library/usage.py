@@ -36,10 +36,10 @@ class Usage:
     """
 
     person: str
-    runs: int
-    records: int
-    size: int
-    staying: int
+    runs: int = 0
+    records: int = 0
+    size: int = 0
+    staying: int = 0
 
 
 def usages(database: Database, file_size: int) -> tuple[Usage, ...]:
@@ -48,7 +48,7 @@ def usages(database: Database, file_size: int) -> tuple[Usage, ...]:
     values = sum(row[3] for row in rows)
     by_person: dict[str, Usage] = {}
     for person, run_id, records, kept, staying in rows:
-        before = by_person.get(person, Usage(person, 0, 0, 0, 0))
+        before = by_person.get(person, Usage(person))
         folders = (
             state_folder(database.path, run_id),
             *recordings_folder(database.path).glob(f"run_{run_id}_to_*"),

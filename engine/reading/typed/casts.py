@@ -113,10 +113,14 @@ def cast_texts(texts: pa.Array, type_: Type) -> pa.Array:
     raise ValueError(type_.unsupported)
 
 
+def has_times(type_: Type) -> bool:
+    """Whether there is a timestamp in a type."""
+    return type_.has(lambda part: isinstance(part, Timestamp))
+
+
 def cut_of(texts: pa.Array, type_: Type) -> pa.Array | None:
     """Whether each text has digits beyond microseconds that a cast to the type drops; None if the type has no times."""
-    has_times = type_.has(lambda part: isinstance(part, Timestamp))
-    return pc.match_substring_regex(texts, _NANOSECONDS) if has_times else None
+    return pc.match_substring_regex(texts, _NANOSECONDS) if has_times(type_) else None
 
 
 def unfit_inside(text: str, type_: Type) -> UnfitInside | None:

@@ -44,7 +44,7 @@ class StateFile:
     @classmethod
     def from_json(cls, file: Mapping[str, Any]) -> StateFile:
         """A file as a checkpoint has it; an older one, without its rows, is merged with the next epoch."""
-        return cls(**{name: file.get(name, 0) for name in ("path", "epoch", "bucket", "buckets", "rows")})
+        return cls(file["path"], file["epoch"], file["bucket"], file["buckets"], file.get("rows", 0))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ def usage_table() -> None:
     used = {usage.person: usage for usage in workspace.store().usages()}
     people = [*used, *sorted(going_on.keys() - used.keys())]
     if people:
-        rows = [_row(used.get(person, Usage(person, 0, 0, 0, 0)), going_on[person]) for person in people]
+        rows = [_row(used.get(person, Usage(person)), going_on[person]) for person in people]
         grid(Table(_COLUMNS, rows, frozenset(_COLUMNS[1:])), key="usage", label="Who uses what")
     st.caption(_allowed(serving()) if people else "Nobody has made a run yet.")
 
