@@ -34,10 +34,28 @@ if _is_first:
 _ARCHIVING = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 
+class FailuresAtOnce:
+    """Names each failure when it happens: a run that does not end has no summary."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Print a line per failure, and per failure of a test that is tried again."""
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is None or report.outcome not in ("failed", "rerun"):
+            return
+        lines = report.longreprtext.strip().splitlines()
+        reason = next((line[1:].strip() for line in lines if line.startswith("E ")), lines[-1] if lines else "")
+        terminal.write_line(f"\n{report.outcome} {report.nodeid} ({report.when}): {reason[:300]}")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Have an archive of classes made for the many JVMs of the whole suite, while its first tests run."""
     if not _is_first or not config.getoption("numprocesses", None):
         return
+    config.pluginmanager.register(FailuresAtOnce(config))
     from engine.runtime.archiving import make_in_background
 
     os.environ[_ARCHIVE] = tempfile.mkdtemp(prefix="changelog-studio-classes-")

@@ -36,7 +36,8 @@ def run_tests(arguments: list[str]) -> int | str:
         if arguments:
             os.execv(python, [str(python), "-m", "pytest", *arguments])
         # Three at a time, a file each, on two cores: while one waits for Spark or for the browser, the others work.
-        whole = ["pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
+        # So many failures have one cause, such as an engine that does not start, and each takes as long as its waits.
+        whole = ["pytest", "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder", "--maxfail", "40"]
         checks = {"ruff": ["ruff", "check"], "format": ["ruff", "format", "--check"], "pytest": whole}
         # Types are checked on one core, and told last. Meanwhile the other one fills the caches that each process of
         # the tests would otherwise fill for itself: the compiled tests, and the constants that hypothesis tries.
