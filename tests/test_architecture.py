@@ -310,7 +310,17 @@ def test_no_code_compares_the_name_of_an_aggregate_function() -> None:
 
 
 # They make each record of one record alone, which needs no reason of their own; a sink writes what it is given.
-PASS_ON = {"current_watermark", "filter", "project", "python_function", "sink", "union", "unnest", "window_assign"}
+PASS_ON = {
+    "current_watermark",
+    "filter",
+    "processing_time",
+    "project",
+    "python_function",
+    "sink",
+    "union",
+    "unnest",
+    "window_assign",
+}
 
 
 def test_every_operator_and_source_answers_what_pages_ask() -> None:

@@ -16,6 +16,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+import numpy as np
+
 from engine.batch_check.result import Checked, Difference, NodeCheck
 from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import by_whole_row, comparable, shown, table_of
@@ -35,7 +37,7 @@ from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import ClockFile
 from engine.contract.sending import sent
 from engine.errors import PipelineError
-from engine.model.combined_watermark import Above, combined_watermark, holdbacks_of
+from engine.model.combined_watermark import Above, combined_watermark, has_latest, holdbacks_of
 from engine.model.schema import Schema
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
 from engine.model.types import quote
@@ -183,15 +185,15 @@ class _Checking:
         return frame.coalesce(1) if self.is_little else frame
 
     def _watermarks(self, node: NodePlan) -> DataFrame:
-        """The lowest watermark of the sources above a node before each event."""
+        """The combined watermark of the sources above a node before each event; for the latest, after it, too."""
         from pyspark.sql import Window
         from pyspark.sql import functions as f
 
         files = [str(file) for file in self.recorded.watermarks]
         events = self._gathered(watermark_marks(self.spark, self.recorded.clocks, files))
         held = holdbacks_of(node.above)
-        if any(self.recorded.idle.get(source) for source in held):
-            following = _FollowingIdle(node.above, self.recorded.idle)
+        if has_latest(node.above) or any(self.recorded.idle.get(source) for source in held):
+            following = _Following(node.above, self.recorded.idle)
             return events.coalesce(1).sortWithinPartitions("seq").mapInArrow(sent(following), ddl(SEQ, WATERMARK_MS))
         before = Window.orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
         ended = f.lit(MAX_WATERMARK)
@@ -246,8 +248,8 @@ class _Checking:
 
 
 @dataclass(frozen=True)
-class _FollowingIdle:
-    """The watermark before each event if sources were idle: it depends on all earlier events, so needs one task."""
+class _Following:
+    """The watermark before each event, and after the last, if it depends on all earlier events: in one task."""
 
     above: Above
     idle: Idle
@@ -265,6 +267,7 @@ class _FollowingIdle:
             own = events.filter(pc.and_(pc.equal(events["source"], source), pc.is_valid(events["watermark_ms"])))
             lines[source] = Timeline.rising(own["seq"].to_numpy(), own["watermark_ms"].to_numpy())
         seqs = events["seq"].to_numpy()
+        seqs = np.unique(np.concatenate([seqs, seqs + 1]))
         before = combined_watermark(lines, self.above, self.idle).before(seqs)
         yield pa.RecordBatch.from_arrays(
             [pa.array(seqs), pa.array(before)], schema=pa.schema(arrow_fields(SEQ, WATERMARK_MS))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from engine.contract.derived import Derived
 from engine.contract.operator import Operator
 from engine.contract.source import Source
-from engine.model.combined_watermark import Above, Combined, meeting
+from engine.model.combined_watermark import Above, Combined, latest_of, meeting
 
 
 def above_of(operator: Operator | Source, node: str, inputs: Sequence[Derived]) -> Above:
@@ -20,6 +20,8 @@ def above_of(operator: Operator | Source, node: str, inputs: Sequence[Derived]) 
         # A union directly below another one is merged with it, as in Flink.
         is_one = operator.many_edges and isinstance(above, Combined) and above.is_union and above.made_by == input_.node
         channels += above.inputs if is_one and isinstance(above, Combined) else (above,)
+    if operator.goes_by_latest:
+        return latest_of(channels)
     return meeting(channels, is_union=operator.many_edges, node=node)
 
 

@@ -131,6 +131,8 @@ class Operator(Parameters):
     """Whether a port takes several edges (a union)."""
     tables: ClassVar[tuple[str, ...]] = ()
     """Ports whose sources are read before all others of an epoch: lookup tables for the rows of other ports."""
+    goes_by_latest: ClassVar[bool] = False
+    """Whether its watermark is that of the latest source above it: a clock, which none of them holds back."""
     time_ends: ClassVar[str] = ""
     """Why its rows have no event time though its inputs' have, and what helps; "" if that follows from its output."""
     sql_function: ClassVar[str] = ""

@@ -8,6 +8,8 @@ The combined watermark is the lowest of all active inputs, and never falls. Idle
 the highest counts. An input that resumes behind the combined watermark counts again at once for an operator with
 several inputs: the watermark stands still until this input has caught up. Below a union, the input counts only once it
 has caught up.
+
+Above a processing time that a query adds, the watermark is that of the latest input: one clock goes on for all of them.
 Source: Flink StatusWatermarkValve (the channels of one input, which is what a union makes), CombinedWatermarkStatus
 (the inputs of one operator).
 """
@@ -41,6 +43,10 @@ class Combined:
     made_by: str = ""
 
 
+class Latest(Combined):
+    """The highest watermark of several inputs that have not ended."""
+
+
 Above = str | Combined
 """The origin of a watermark: one source, or a combination of several."""
 NOTHING: Final = Combined(())
@@ -57,6 +63,26 @@ def meeting(inputs: Sequence[Above], *, is_union: bool = False, node: str = "", 
     if len(inputs) == 1 and held_ms == 0:
         return inputs[0]
     return Combined(tuple(inputs), held_ms, is_union, node)
+
+
+def latest_of(inputs: Sequence[Above]) -> Above:
+    """The watermark of whichever source above these inputs is the latest."""
+    sources = holdbacks_of(meeting(inputs))
+    return next(iter(sources)) if len(sources) == 1 else Latest(tuple(sorted(sources)))
+
+
+def has_latest(above: Above) -> bool:
+    """Whether a part of it goes by the latest of its inputs."""
+    return _has_latest(above, {})
+
+
+def _has_latest(above: Above, known: dict[int, bool]) -> bool:
+    """The same, with results already `known` by identity, as many paths may lead to one origin."""
+    if isinstance(above, str | Latest):
+        return isinstance(above, Latest)
+    if id(above) not in known:
+        known[id(above)] = any(_has_latest(input_, known) for input_ in above.inputs)
+    return known[id(above)]
 
 
 def holdbacks_of(above: Above) -> Mapping[str, int]:
@@ -88,7 +114,8 @@ def _without_delays(above: Above, known: dict[int, Above]) -> Above:
         return above
     if id(above) not in known:
         inputs = [_without_delays(input_, known) for input_ in above.inputs]
-        known[id(above)] = meeting(inputs, is_union=above.is_union, node=above.made_by)
+        without = meeting(inputs, is_union=above.is_union, node=above.made_by)
+        known[id(above)] = above if isinstance(above, Latest) else without
     return known[id(above)]
 
 
@@ -136,7 +163,7 @@ def followed(
     sources: Mapping[str, Timeline], above: Above, idle: Idle | None = None, before: Standing | None = None
 ) -> Course:
     """The same, and the state of all inputs after these events."""
-    if before is None and not any((idle or {}).get(source) for source in holdbacks_of(above)):
+    if before is None and not has_latest(above) and not any((idle or {}).get(name) for name in holdbacks_of(above)):
         # The minimum does not depend on the order of combination.
         held = holdbacks_of(above)
         return Course(_lowest_of([shifted(sources[name], -held[name]) for name in sorted(held) if name in sources]))
@@ -160,14 +187,28 @@ def _follow(above: Above, sources: Mapping[str, Timeline], idle: Idle, before: S
     inputs = [course for course in every if course is not None]
     if not inputs:
         return None
-    if above.is_union:
+    behind: tuple[int, ...] = ()
+    if isinstance(above, Latest):
+        line = _latest([course.line for course in inputs], before)
+    elif above.is_union:
         valve = _Valve(inputs, before)
         line, behind = valve.follow(), valve.behind
     else:
-        line, behind = _join(inputs, before), ()
+        line = _join(inputs, before)
     last_ms = int(line.marks[-1]) if len(line.marks) else line.start_ms
     standing = Standing(last_ms, behind, tuple(None if course is None else course.standing for course in every))
     return Course(shifted(line, -above.held_ms), reduce(_both, [course.idle for course in inputs]), standing)
+
+
+def _latest(lines: Sequence[Timeline], before: Standing | None) -> Timeline:
+    """The highest of some watermarks. An input that has ended counts with what it had before, until all have."""
+    seqs = np.unique(np.concatenate([line.seqs for line in lines]))
+    marks = np.stack([np.concatenate(([np.int64(line.start_ms)], line.before(seqs + 1))) for line in lines])
+    highest = np.where(marks == MAX_WATERMARK, MIN_WATERMARK, marks).max(axis=0)
+    floor_ms = MIN_WATERMARK if before is None else before.mark_ms
+    after = np.maximum.accumulate(np.maximum(highest, floor_ms))
+    after[(marks == MAX_WATERMARK).all(axis=0)] = MAX_WATERMARK
+    return _rising(int(after[0]), seqs, after[1:])
 
 
 def _join(inputs: Sequence[Course], before: Standing | None) -> Timeline:

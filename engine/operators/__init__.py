@@ -29,6 +29,7 @@ then adds a second output, to which the runtime routes late records. An operator
 `output_ports`, `derive_port` and `input_of_port`
 - code of the pipeline's author: `foreign_code` returns it. The node does not run until a user has allowed it
 - mini-batch: `needs_each_watermark`, if Flink passes watermarks on with each record instead of in steps
+- a clock for the rows of several sources: `goes_by_latest`, if the latest one, not the earliest, is its watermark
 - pages that explain a run: `meaning` (why a record was emitted) and `origins` (the input records that it comes from)
 - a place outside that a live run writes to: `epoch_writer`, `check_place` (`engine.contract.target`), for sinks
 - problems in the builder: `alternatives` with the same result if this operator is refused; `preparations` that can be

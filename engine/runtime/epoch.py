@@ -18,7 +18,7 @@ from engine.contract.frames import KIND, POSITION, SEQ, STEP, plain_state
 from engine.contract.operator import OUT, InputPlan, Operator
 from engine.contract.recorder import Held
 from engine.contract.step import Keyed, Native
-from engine.model.combined_watermark import Above, Combined, Standing
+from engine.model.combined_watermark import Above, Combined, Standing, has_latest
 from engine.model.position import ordinal
 from engine.model.types import quote
 from engine.planner import NodePlan
@@ -79,7 +79,7 @@ class NodeOutput:
 class Kept:
     """The state between epochs, by node: the files of its state, and those of records in open bundles.
 
-    marks: if sources can be idle, the state of the combined watermarks, by their origins.
+    marks: the state of the combined watermarks that do not follow from those of their sources, by their origins.
     """
 
     states: Mapping[str, tuple[StateFile, ...]]
@@ -130,7 +130,7 @@ class EpochRunner:
         self._marks = dict(kept.marks)
 
     def end_epoch(self, events: EpochEvents) -> None:
-        """End the epoch. If sources can be idle, a combined watermark depends on more than theirs, so it is kept."""
+        """End the epoch. What a combined watermark depends on besides those of its sources is kept."""
         if events.is_last_taken:
             standings = {name: clock.standing() for name, clock in self._clocks.items()}
             self._marks |= {name: standing for name, standing in standings.items() if standing is not None}
@@ -295,7 +295,7 @@ class EpochRunner:
         name = json.dumps([repr(above), sorted(ends_only)])
         bounds = events.after_seq, events.last_seq
         clock = Clock(self.workspace, events.lines, above, *bounds, ends_only, self._marks.get(name))
-        if self.can_be_idle and isinstance(above, Combined):
+        if isinstance(above, Combined) and (self.can_be_idle or has_latest(above)):
             self._clocks[name] = clock
         return clock
 

@@ -114,7 +114,7 @@ class Parts:
             tables = self.tables
         wanted = [name for name, table in tables.items() if proctimes_of(table) or self._needs_clock(table, error)]
         for name in wanted:
-            self.set_clock(name, for_windows=error.for_windows)
+            self.set_clock(name, for_windows=error.for_windows, keeps_up=error.keeps_up)
         if not wanted and not self.is_clock_read:
             self.is_clock_read = True
             return True
@@ -151,10 +151,12 @@ class Parts:
         arrives_by = table.statement.directives.get("arrived") if goes_by_arrival(self.options) else None
         return Arrival.of(table, has_rows=has_rows, arrives_by=arrives_by)
 
-    def set_clock(self, name: str, *, for_windows: bool) -> None:
+    def set_clock(self, name: str, *, for_windows: bool, keeps_up: bool = False) -> None:
         """Give values to the processing times of a table, and to CURRENT_TIMESTAMP in its computed columns."""
         arrival = self.arrival(name, for_windows=for_windows)
-        self.tables[name] = with_clock(self.tables[name], arrival, self.clock_ms, for_windows=for_windows)
+        self.tables[name] = with_clock(
+            self.tables[name], arrival, self.clock_ms, for_windows=for_windows, keeps_up=keeps_up
+        )
 
     def leave_out(self, failure: Failure) -> None:
         """Go on without a statement. Raises its error if that was left out before, so that reading ends."""

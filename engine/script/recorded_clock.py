@@ -120,11 +120,14 @@ def has_own_rowtime(table: TableDdl) -> bool:
     return any(token.text == ROWTIME and before.text in ("(", ",") for before, token in pairwise(tokens))
 
 
-def with_clock(table: TableDdl, arrival: Arrival | None, ms: int, *, for_windows: bool) -> TableDdl:
+def with_clock(
+    table: TableDdl, arrival: Arrival | None, ms: int, *, for_windows: bool, keeps_up: bool = False
+) -> TableDdl:
     """The table with values of its processing times, and of CURRENT_TIMESTAMP in its computed columns.
 
     arrival: of its rows. ms: where nothing tells it. for_windows: the processing time takes the place of an event time,
-    even of a declared one, and a table that has none gets one, as its queries have PROCTIME() themselves.
+    even of a declared one, and a table that has none gets one, as its queries have PROCTIME() themselves. keeps_up: the
+    clock goes on with each row, whatever delay is declared.
     """
     times = proctimes_of(table)
     if for_windows and not times:
@@ -142,7 +145,8 @@ def with_clock(table: TableDdl, arrival: Arrival | None, ms: int, *, for_windows
         if not (is_column and column.name == name)
     ]
     if times and (mark is None or for_windows):
-        table = replace(table, watermark=Watermark(name, _LATE_BY_MS if mark is None else mark.delay_ms))
+        delay_ms = _LATE_BY_MS if mark is None or keeps_up else mark.delay_ms
+        table = replace(table, watermark=Watermark(name, delay_ms))
     clocked = (*table.clocked, *times)
     return _noted(replace(table, computed=tuple(computed), clocked=clocked), why)
 

@@ -23,7 +23,7 @@ class NoClock(SqlRejected):
     """A processing time is read, or windows are over it, and it has no values.
 
     table: the node of its table, if that is known. for_windows: whether windows are over it. for_queries: whether a
-    query reads the clock by another name.
+    query reads the clock by another name. keeps_up: whether it goes on with each row, however late others may come.
     """
 
     def __init__(
@@ -34,11 +34,13 @@ class NoClock(SqlRejected):
         *,
         for_windows: bool = False,
         for_queries: bool = False,
+        keeps_up: bool = False,
     ) -> None:
         super().__init__(sentence, at)
         self.table = table
         self.for_windows = for_windows
         self.for_queries = for_queries
+        self.keeps_up = keeps_up
 
 
 def place_of(at: exp.Expr | None) -> tuple[int, int]:

@@ -12,14 +12,16 @@ import pytest
 from engine.model.combined_watermark import (
     Above,
     Combined,
+    Latest,
     Standing,
     combined_watermark,
     followed,
     holdbacks_of,
+    latest_of,
     meeting,
     without_delays,
 )
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline, places_in
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Longs, Timeline, places_in
 
 A_AND_B = {"a": Timeline.of([(1, 10), (6, 15), (7, 40), (9, 60)]), "b": Timeline.of([(2, 20), (4, 30), (8, 50)])}
 
@@ -251,3 +253,33 @@ def test_a_place_is_found_in_a_long_line_as_in_a_short_one(size: int, ends: bool
     assert places_in(line, values).tolist() == np.searchsorted(line, values).tolist()
     long = Timeline(-7, line[:-1], line[:-1] - 5)
     assert long.before(values).tolist() == [long.at(value - 1) for value in values.tolist()]
+
+
+def test_the_latest_source_leads_and_one_that_has_ended_counts_with_its_last_time_whatever_the_cuts() -> None:
+    lines = {
+        "a": Timeline.of([(1, 10), (5, 40), (6, MAX_WATERMARK)]),
+        "b": Timeline.of([(2, 20), (4, 30), (7, 35), (9, 50), (10, MAX_WATERMARK)]),
+    }
+    above = Latest(("a", "b"))
+    assert steps(above, lines, {"a": [(3, 5)]}) == [(1, 10), (2, 20), (4, 30), (5, 40), (9, 50), (10, MAX_WATERMARK)]
+    assert latest_of([meeting(["b", "a"], held_ms=5), "a"]) == above == without_delays(above)
+    assert latest_of(["a", "a"]) == "a"
+    for at in range(11):
+        early = {name: Timeline(line.start_ms, *_until(line, at)) for name, line in lines.items()}
+        late = {name: Timeline(line.at(at), *_after(line, at)) for name, line in lines.items()}
+        reached = followed(early, above)
+        rest = followed(late, above, before=reached.standing)
+        seqs, marks = ([*one, *other] for one, other in zip(_arrays(reached.line), _arrays(rest.line), strict=True))
+        assert list(zip(seqs, marks, strict=True)) == steps(above, lines, {}), at
+
+
+def _until(line: Timeline, at: int) -> tuple[Longs, Longs]:
+    return line.seqs[line.seqs <= at], line.marks[line.seqs <= at]
+
+
+def _after(line: Timeline, at: int) -> tuple[Longs, Longs]:
+    return line.seqs[line.seqs > at], line.marks[line.seqs > at]
+
+
+def _arrays(line: Timeline) -> tuple[list[int], list[int]]:
+    return line.seqs.tolist(), line.marks.tolist()

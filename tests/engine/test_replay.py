@@ -314,7 +314,9 @@ def test_every_stateful_operator_is_among_them(spark: SparkSession) -> None:
     plans = [plan(pipeline, analyzer, Path()) for pipeline in pipelines]
     keyed = {planned.node(name).operator.operator for planned in plans for name in keyed_nodes(planned)}
     # These process records by key or by time, but have no state.
-    assert keyed | {"repeat", "current_watermark", "from_changelog", "to_changelog"} == set(operators()) - stateless
+    assert keyed | {"repeat", "current_watermark", "processing_time", "from_changelog", "to_changelog"} == (
+        set(operators()) - stateless
+    )
 
 
 def test_a_node_without_state_says_so(spark: SparkSession) -> None:

@@ -29,8 +29,9 @@ from engine.sql.nodes.empty import empty, padded, totals
 from engine.sql.nodes.groups import aggregate
 from engine.sql.nodes.joins import join
 from engine.sql.nodes.patterns import matched
+from engine.sql.nodes.processing_time import Arrived
 from engine.sql.nodes.ranks import rank
-from engine.sql.nodes.rows import called, computed, filter_, repeated, scan, select, union, unnested, values
+from engine.sql.nodes.rows import arrived, called, computed, filter_, repeated, scan, select, union, unnested, values
 from engine.sql.nodes.windows import numbered, over, sorted_, windowed
 
 MAKERS: Final[Mapping[type, Any]] = {
@@ -42,6 +43,7 @@ MAKERS: Final[Mapping[type, Any]] = {
     Repeated: repeated,
     Unnested: unnested,
     Called: called,
+    Arrived: arrived,
     Matched: matched,
     Computed: computed,
     Aggregate: aggregate,

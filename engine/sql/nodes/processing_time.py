@@ -1,12 +1,14 @@
 """Windows and ranges of processing time, over the arrival times that a source has recorded.
 
 Clock readings cannot be repeated in another run. So PROCTIME() takes its values from a source that declares its event
-time as the processing time, and windows over PROCTIME() are windows over that column.
+time as the processing time, and windows over PROCTIME() are windows over that column. Rows that do not come when one
+row of a table does, such as those of a join or a group, get the time at which each change comes (`Arrived`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -14,6 +16,7 @@ from engine.contract.source import Source
 from engine.model.free_names import free_name
 from engine.registry import configured
 from engine.sql.algebra import (
+    Called,
     Computed,
     Expr,
     Filter,
@@ -23,6 +26,7 @@ from engine.sql.algebra import (
     Relation,
     Scan,
     Select,
+    Unary,
     Union,
     Unnested,
     Windowed,
@@ -30,6 +34,18 @@ from engine.sql.algebra import (
     ref,
 )
 from engine.sql.rejected import NoClock, SqlRejected
+
+
+@dataclass(frozen=True)
+class Arrived(Unary):
+    """Each change with the time at which it comes, as the column `name`."""
+
+    name: str
+    at: Expr
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.input.columns, self.name)
 
 
 def over_arrival_times(windowed: Windowed) -> Windowed:
@@ -89,10 +105,10 @@ def is_proctime(item: Expr) -> bool:
 
 
 def without_arrival_times(time: str, at: Expr) -> SqlRejected:
-    """The error for windows of processing time over results: they need picked and filtered rows of a table."""
+    """The error for windows of a processing time that a join or a group passes on: it is a time like others there."""
     message = (
-        f"{time!r} is a processing time; windows over it need a table's rows through projections, filters, lookups, "
-        "UNION ALL and the first row of a key only. For other rows use the event time."
+        f"{time!r} is a processing time of rows below a join or a group, and no time attribute above it. Add another "
+        "one there: SELECT *, PROCTIME() AS pt FROM ..., and put the windows over pt."
     )
     return SqlRejected(message, at)
 
@@ -101,22 +117,11 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
     """The relation with the column of arrival times, and its name there."""
     match relation:
         case Scan():
-            source = configured(relation.table.node)
-            assert isinstance(source, Source)
-            arrived = source.event_time
-            if arrived is not None and (source.processing_time or arrived in relation.table.clocked):
-                return relation, arrived
-            name = relation.table.name
-            message = (
-                f"{time!r} is a processing time, and {name} does not say when its records arrived. Give it a "
-                "column with these times: name it as the event time, and switch on Processing time; in a script, "
-                f'-- studio.arrived: "its name" above CREATE TABLE {name}.'
-            )
-            raise NoClock(message, at, name, for_windows=True)
-        case Rank() if not _keeps_first(relation):
-            # A row that is taken back leaves the window in which it is, which has long fired.
-            raise without_arrival_times(time, at)
-        case Filter() | Rank() | Unnested() | Computed():
+            return relation, _arrival_of(relation, time, at)
+        case Filter() | Unnested() | Computed():
+            below, column = _with_time(relation.input, time, at)
+            return replace(relation, input=below), column
+        case Rank() if _keeps_first(relation):
             below, column = _with_time(relation.input, time, at)
             return replace(relation, input=below), column
         case Join() if _keeps_time(relation):
@@ -130,7 +135,43 @@ def _with_time(relation: Relation, time: str, at: Expr) -> tuple[Relation, str]:
             existing = next((name for name, item in items if plain(item) == column), None)
             name = existing or free_name(column, relation.columns)
             return Select(below, items if existing else (*items, (name, ref(column, at)))), name
-    raise without_arrival_times(time, at)
+    for scan in _scans(relation):
+        _arrival_of(scan, time, at, keeps_up=True)
+    name = free_name(time, relation.columns)
+    return Arrived(relation, name, at), name
+
+
+def _arrival_of(scan: Scan, time: str, at: Expr, *, keeps_up: bool = False) -> str:
+    """The column of a table that says when its rows arrived. Raises NoClock."""
+    source = configured(scan.table.node)
+    assert isinstance(source, Source)
+    arrived = source.event_time
+    if arrived is not None and (source.processing_time or arrived in scan.table.clocked):
+        return arrived
+    name = scan.table.name
+    message = (
+        f"{time!r} is a processing time, and {name} does not say when its records arrived. Give it a column with these "
+        "times: name it as the event time, and switch on Processing time; in a script, "
+        f'-- studio.arrived: "its name" above CREATE TABLE {name}.'
+    )
+    raise NoClock(message, at, name, for_windows=True, keeps_up=keeps_up)
+
+
+def _scans(relation: Relation) -> Iterator[Scan]:
+    """The tables whose rows a relation is made of; not those in which it looks rows up."""
+    match relation:
+        case Scan():
+            yield relation
+        case Join() if _keeps_time(relation):
+            yield from _scans(relation.left)
+        case Join():
+            yield from _scans(relation.left)
+            yield from _scans(relation.right)
+        case Union() | Called():
+            for part in relation.inputs:
+                yield from _scans(part)
+        case Unary():
+            yield from _scans(relation.input)
 
 
 def _keeps_first(relation: Rank) -> bool:

@@ -37,7 +37,7 @@ from engine.sql.functions.digits import digits_of
 from engine.sql.functions.interval_values import as_text
 from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Described, Emitted, Emitter
-from engine.sql.nodes.processing_time import is_processing_time, is_proctime, with_arrival_times
+from engine.sql.nodes.processing_time import Arrived, is_processing_time, is_proctime, with_arrival_times
 from engine.sql.rejected import SqlRejected
 from engine.sql.rules.project_merge import selected
 
@@ -257,6 +257,15 @@ def _with_watermark(emitter: Emitter, emitted: Emitted, name: str, call: Expr) -
     result = emitter.free_name(name, emitted)
     node = emitter.add("current_watermark", {"name": result}, [emitted.node], call)
     return Emitted(node, {**emitted.names, name: result}, emitted.arrival)
+
+
+def arrived(emitter: Emitter, relation: Arrived, needed: frozenset[str]) -> Emitted:
+    """The used columns and the time at which each change comes."""
+    columns = [name for name in relation.input.columns if name in needed]
+    emitted = emitter.narrowed(emitter.emit(relation.input, columns), columns, relation.at)
+    time = emitter.free_name(relation.name, emitted)
+    node = emitter.add("processing_time", {"name": time}, [emitted.node], relation.at)
+    return Emitted(node, {**emitted.names, relation.name: time}, emitted.arrival)
 
 
 def called(emitter: Emitter, relation: Called, needed: frozenset[str]) -> Emitted:

@@ -214,6 +214,7 @@ def test_nothing_that_keeps_state_is_missing() -> None:
         "window_assign",
         "python_function",
         "current_watermark",
+        "processing_time",
         "from_changelog",
         "to_changelog",
     }

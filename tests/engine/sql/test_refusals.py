@@ -57,19 +57,18 @@ REFUSED = [
         "'pt' is a processing time, and t does not say when its records arrived. Give it a column with these times",
     ),
     (
-        "SELECT COUNT(*) FROM (SELECT k, PROCTIME() AS p FROM a GROUP BY k) GROUP BY TUMBLE(p, INTERVAL '1' SECOND)",
-        "'p' is a processing time; windows over it need a table's rows through projections, filters, lookups",
+        "SELECT COUNT(*) FROM (SELECT k, PROCTIME() AS p FROM t GROUP BY k) GROUP BY TUMBLE(p, INTERVAL '1' SECOND)",
+        "'p' is a processing time, and t does not say when its records arrived. Give it a column with these times",
     ),
     (
-        "SELECT COUNT(*) FROM (SELECT k, PROCTIME() AS p FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt "
-        "DESC) AS n FROM t) WHERE n = 1) GROUP BY TUMBLE(p, INTERVAL '1' SECOND)",
-        "'p' is a processing time; windows over it need a table's rows through projections, filters, lookups, "
-        "UNION ALL and the first row of a key only.",
+        "SELECT COUNT(*) OVER (ORDER BY p RANGE BETWEEN INTERVAL '1' SECOND PRECEDING AND CURRENT ROW) AS n "
+        "FROM (SELECT k, PROCTIME() AS p FROM a GROUP BY k)",
+        "an over aggregate by time needs an insert-only input",
     ),
     (
         "SELECT COUNT(*) OVER (ORDER BY p RANGE BETWEEN INTERVAL '1' SECOND PRECEDING AND CURRENT ROW) AS n "
         "FROM (SELECT t.pt AS p FROM t JOIN u ON t.k = u.k)",
-        "'p' is a processing time; windows over it need a table's rows through projections, filters, lookups",
+        "'p' is a processing time of rows below a join or a group, and no time attribute above it. Add another one",
     ),
     ("SELECT k FROM t JOIN u ON t.k = u.k", "line 1, column 8: the column 'k' is ambiguous. Write t.k or u.k."),
     (
