@@ -229,11 +229,22 @@ def _fold(edge: Edge, where: str) -> str:
 
 
 def _candidates(edge: Edge, where: str) -> str:
-    listed = "".join(f", c.{key} AS k{n}" for n, (key, _) in enumerate(_keys(edge)))
-    return f"""
-        SELECT c.rowid AS opened, c.seq, c.{_PUTS} AS puts, false AS is_old{listed}
-        FROM {records_of(edge)} c WHERE {where}
+    """The records (alias c), with an upsert key only the last of neighbours of one event and key, as -U and its +U are.
+
+    What one of them would end, the last ends at the same event. That is half of a changelog, and the sort by key takes
+    half of the time; lead over the stored order needs no sort.
     """
+    listed = "".join(f", c.{key} AS k{n}" for n, (key, _) in enumerate(_keys(edge)))
+    records = (
+        f"SELECT c.rowid AS opened, c.seq, c.{_PUTS} AS puts, false AS is_old{listed} "
+        f"FROM {records_of(edge)} c WHERE {where}"
+    )
+    if not edge.upsert_key:
+        return records
+    same = ["seq", *(f"k{n}" for n in range(len(_keys(edge))))]
+    ahead = "".join(f", lead({name}) OVER () AS next_{name}" for name in same)
+    differs = " OR ".join(f"{name} IS DISTINCT FROM next_{name}" for name in same)
+    return f"SELECT opened, seq, puts, is_old, {_by(edge)} FROM (SELECT *{ahead} FROM ({records})) WHERE {differs}"
 
 
 def _keys(edge: Edge) -> list[tuple[str, str]]:
