@@ -14,7 +14,7 @@ from storage.database.connection import MEMORY_MIB, Database
 from storage.errors import StoreReadFailed
 from tests.storage.written_runs import Epoch, columns, edge, plan
 
-LITTLE = 24
+LITTLE, MORE = 24, 100
 # Cannot be spilled, and needs more than that.
 LARGE = "SELECT list(range) FROM range(4_000_000)"
 
@@ -22,6 +22,7 @@ LARGE = "SELECT list(range) FROM range(4_000_000)"
 @pytest.fixture
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
     monkeypatch.setattr(connection, "MEMORY_MIB", LITTLE)
+    monkeypatch.setattr(connection, "MORE_MIB", MORE)
     opened = Database(tmp_path / "s.duckdb")
     yield opened
     opened.close()
@@ -56,14 +57,22 @@ def test_only_what_lacks_memory_is_repeated(database: Database) -> None:
         attempts.append(limit_mib(database))
         raise StoreReadFailed(database.path, "m") from error
 
-    for error, times in ((duckdb.OutOfMemoryException("m"), 2), (duckdb.ConversionException("m"), 1)):
+    rising = [LITTLE, MORE, connection._most_memory_mib()]
+    for error, limits in ((duckdb.OutOfMemoryException("m"), rising), (duckdb.ConversionException("m"), [LITTLE])):
         attempts.clear()
         with pytest.raises(StoreReadFailed):
             database.with_room(lambda error=error: fails(error))  # type: ignore[misc]
-        assert len(attempts) == times
-        assert attempts[0] == pytest.approx(LITTLE, abs=1)
-        assert all(limit > 1000 for limit in attempts[1:])
+        assert attempts == pytest.approx(limits, rel=0.05)
         assert limit_mib(database) == pytest.approx(LITTLE, abs=1)
+
+
+def test_what_cannot_be_given_back_at_once_is_with_the_next_query(database: Database) -> None:
+    with database.cursor() as other:
+        with database._limited(MORE):
+            # A result that is not fetched yet, of which nothing can be spilled.
+            other.execute(LARGE)
+        assert limit_mib(database) > LITTLE
+    assert limit_mib(database) == pytest.approx(LITTLE, abs=1)
 
 
 def test_an_epoch_for_which_it_is_too_little_is_stored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,12 +83,18 @@ def test_an_epoch_for_which_it_is_too_little_is_stored_once(tmp_path: Path, monk
         run = store.runs.create("wide", "{}")
         recorder = store.record(run.run_id)
         recorder.begin(plan(wide))
-        begun = []
-        more = Database._give_room
-        monkeypatch.setattr(Database, "_give_room", lambda self, by: (begun.append(by), more(self, by)))
-        store.runs._database._connection.execute(f"SET GLOBAL memory_limit = '{LITTLE}MiB'")
+        database = store.runs._database
+        monkeypatch.setattr(connection, "MEMORY_MIB", LITTLE)
+        monkeypatch.setattr(database, "_limits_mib", [LITTLE])
+        assert limit_mib(database) == pytest.approx(LITTLE, abs=1)
+        limits = []
+        set_limit = Database._set_limit
+        monkeypatch.setattr(
+            Database, "_set_limit", lambda self: (limits.append(max(self._limits_mib)), set_limit(self))
+        )
         recorder.commit(Epoch(0, {"wide": rows}).write(tmp_path / "files", [wide]))
         recorder.finish()
-        assert begun == [1, -1]
+        assert max(limits) > LITTLE
+        assert limit_mib(database) == pytest.approx(LITTLE, abs=1)
         assert store.runs.edge(run.run_id, "wide").total == 4000
         assert [record.seq for record in store.changelog.page(run.run_id, "wide", limit=3).records] == [1, 2, 3]
