@@ -8,6 +8,7 @@ import pytest
 
 from engine.model.changelog import RowKind
 from storage import Store
+from storage.changelogs import flow
 from storage.changelogs.model import Amplification, HeavyKey, RetractedKey, RetractedSecond, SlowKey, Wire
 from storage.database.run_tables import RunTables
 from tests.storage.beside import beside
@@ -123,6 +124,14 @@ def test_without_an_upsert_key_a_whole_row_is_the_key(store: Store, run_id: int)
 
 
 def test_seconds_are_those_of_the_events_that_caused_it_before_1970_too(store: Store, run_id: int) -> None:
+    assert store.flows.seconds(run_id, "totals") == (RetractedSecond(1000, 2, 0), RetractedSecond(-1000, 1, 0))
+    assert store.flows.seconds(run_id, "pairs") == (RetractedSecond(1000, 2, 1),)
+
+
+def test_a_second_may_lie_in_several_portions_of_events(
+    store: Store, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "_PORTION", 1)
     assert store.flows.seconds(run_id, "totals") == (RetractedSecond(1000, 2, 0), RetractedSecond(-1000, 1, 0))
     assert store.flows.seconds(run_id, "pairs") == (RetractedSecond(1000, 2, 1),)
 
