@@ -1,7 +1,8 @@
 """Cancelling: the jobs of a thread are tagged, and interrupted by their tag.
 
 This ends jobs. Spark's work before a job, in the analyzer or the optimizer, cannot be interrupted: if a run is
-still active PATIENCE_S after it was cancelled, its engine is given up, which ends it; the next run starts another.
+still active PATIENCE_S after it was cancelled, in which the engine computed, its engine is given up, which ends it; the
+next run starts another.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import TookTooLong
+from engine.spark.cpu_time import TimeLimit
 from engine.spark.left_behind import at_work, end_left
 from engine.spark.lost_cores import keeps_a_core
 from engine.spark.session import give_up, keep_alive, leave, server_of
@@ -82,9 +84,12 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[Watch]
 
     limits = Watch(end, lambda: keeps_a_core(server.jvm)) if server else Watch(lambda: None, lambda: False)
 
-    # A separate thread: if a server is stuck, the request to cancel may wait forever, too.
-    last_resort = Timer(PATIENCE_S, end)
-    last_resort.daemon = True
+    def end_if_stuck() -> None:
+        limit = TimeLimit(PATIENCE_S, server.jvm if server else None)
+        while not done.wait(min(0.3, PATIENCE_S)):
+            if limit.is_over():
+                end()
+                return
 
     def watch() -> None:
         noted = time.monotonic()
@@ -98,7 +103,8 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[Watch]
             if time.monotonic() - noted > _NOTED_S:
                 keep_alive(spark)
                 noted = time.monotonic()
-        last_resort.start()
+        # A separate thread: if a server is stuck, the request to cancel may wait forever, too.
+        Thread(target=end_if_stuck, name=f"give up {tag}", daemon=True).start()
         while not (done.is_set() or given_up.is_set()):
             # Repeatedly: a job that starts right after a cancellation is not covered by it.
             # A request fails if the server ends or the network breaks meanwhile; the next one, or giving up, follows.
@@ -117,7 +123,6 @@ def cancellable(spark: SparkSession, tag: str, cancel: Event) -> Iterator[Watch]
         raise
     finally:
         done.set()
-        last_resort.cancel()
         if cancel.is_set():
             # Later jobs are not cancelled. A watcher that was not needed ends by itself.
             watcher.join(timeout=2)

@@ -7,26 +7,44 @@ tasks share a process), Linux does: a thread that computes one record never wait
 from __future__ import annotations
 
 import time
+from math import inf
 from pathlib import Path
 from typing import Final
 
+from engine.spark.cpu_time import thread_seconds
+
 # Linux keeps the first 15 characters of "Executor task launch worker for task 0.0 in stage 3.0 (TID 3)".
 _TASK: Final = "Executor task l"
-_LOOK_S: Final = 3.0
+_LOOK_S: Final = 0.3
+# A task is looked at while it computes for so long. On a busy machine that takes longer, up to a limit.
+_COMPUTES_S: Final = 2.0
+_LIMIT_S: Final = 60.0
+# From then on, a thread that has computed less than this share of the time is idle.
+_KNOWN_S: Final = 3.0
+_IDLE: Final = 0.01
 # It waits whenever memory is cleaned up.
 _MOST_WAITS: Final = 20
 
 
 def keeps_a_core(jvm: int) -> bool:
     """Whether a task of this process computes without a pause. Takes some seconds. False where Linux does not tell."""
-    before = _waits(jvm)
-    time.sleep(_LOOK_S)
-    after = _waits(jvm)
-    return any(waits - before[task] <= _MOST_WAITS for task, waits in after.items() if task in before)
+    began = time.monotonic()
+    waited = _waits(jvm)
+    computed = {task: thread_seconds(jvm, task) for task in waited}
+    while waited and (took := time.monotonic() - began) < _LIMIT_S:
+        time.sleep(_LOOK_S)
+        waits = _waits(jvm)
+        waited = {task: before for task, before in waited.items() if waits.get(task, inf) - before <= _MOST_WAITS}
+        took_s = {task: thread_seconds(jvm, task) - computed[task] for task in waited}
+        if any(seconds >= _COMPUTES_S for seconds in took_s.values()):
+            return True
+        if took > _KNOWN_S:
+            waited = {task: before for task, before in waited.items() if took_s[task] >= _IDLE * took}
+    return False
 
 
 def _waits(jvm: int) -> dict[str, int]:
-    """How often each thread of a task that is at work has waited."""
+    """How often each thread for tasks has waited."""
     waits: dict[str, int] = {}
     for thread in Path(f"/proc/{jvm}/task").glob("*"):
         try:
@@ -34,6 +52,6 @@ def _waits(jvm: int) -> dict[str, int]:
         except OSError:
             # It has ended.
             continue
-        if told["Name"] == _TASK and told["State"].startswith("R"):
+        if told["Name"] == _TASK:
             waits[thread.name] = int(told["voluntary_ctxt_switches"])
     return waits
