@@ -146,8 +146,9 @@ class Scope:
         def swap(node: Expr) -> Expr:
             if isinstance(node, exp.Exists | exp.Select | exp.SetOperation):
                 message = (
-                    "a sub-query is supported in FROM, for one value, and in WHERE as [NOT] EXISTS (...) or x [NOT] "
-                    "IN (...), joined to the other conditions by AND; not here. Write it as a join."
+                    "a sub-query is supported in FROM, for one value, as [NOT] EXISTS (...), and in WHERE as x [NOT] "
+                    "IN (...), joined to the other conditions by AND; not here. Write it as a join, or instead of x IN "
+                    "(SELECT y FROM t ...): EXISTS (SELECT y FROM t WHERE t.y = x ...)."
                 )
                 raise SqlRejected(message, node)
             if not isinstance(node, exp.Column):

@@ -16,9 +16,10 @@ from engine.aggregates.registry import functions
 from engine.functions.refused import no_function
 from engine.model.free_names import free_name
 from engine.sql.aggregate_calls import aggregate_function, is_aggregate
-from engine.sql.algebra import Aggregate, Expr, Named, Relation, Windowed, plain, ref
+from engine.sql.algebra import Aggregate, Expr, Named, Relation, Select, Windowed, plain, ref
 from engine.sql.clauses.grouping_sets import expanded, grouping_sets, in_order, with_grouping
 from engine.sql.clauses.window_functions import group_window
+from engine.sql.nodes.processing_time import is_proctime
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
@@ -174,7 +175,11 @@ def _with_group_window(
         raise SqlRejected(message, windows[1])
     window = windows[0]
     time, windowing = group_window(window)
-    if plain(time) is None:
+    if is_proctime(time):
+        added = free_name("proctime", relation.columns)
+        own = tuple((column, ref(column, time)) for column in relation.columns)
+        relation, time = Select(relation, (*own, (added, time))), ref(added, time)
+    elif plain(time) is None:
         message = "a group window takes a column as its time."
         raise SqlRejected(message, time)
     partition = tuple(name for key in keys if key is not window and (name := plain(key)) is not None)

@@ -1,5 +1,6 @@
 """Scalar sub-queries: each becomes a column of a left join, without keys or on the columns shared with the outer row.
 
+So does EXISTS within an expression, below OR or in SELECT: rows without a partner have NULL in a column of TRUE.
 Source: Flink's SubQueryRemoveRule and RelDecorrelator. A sub-query that is not a global aggregate is wrapped in MAX:
 if it has several rows, Flink fails, and this engine takes the largest value.
 """
@@ -8,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from sqlglot import exp
 
 from engine.joins.sides import JoinKind
 from engine.sql.aggregate_calls import aggregate_function, is_aggregate
 from engine.sql.algebra import Aggregate, Expr, Join, Relation, Select, conjuncts, ref, together
+from engine.sql.clauses.exists_items import not_computed
 from engine.sql.clauses.from_clause import from_clause
 from engine.sql.empty import Totals
 from engine.sql.names import Names, Read
@@ -27,13 +30,13 @@ class Scalars:
 
     names: Names
     read: Read
-    queries: list[exp.Subquery]
+    queries: list[exp.Subquery | exp.Exists]
 
     def taken_out_of(self, expression: Expr) -> Expr:
         """The expression with placeholders for its scalar sub-queries."""
 
         def swap(node: Expr) -> Expr:
-            if not isinstance(node, exp.Subquery) or _is_of_a_test(node):
+            if not _is_taken_out(node):
                 return node
             self.queries.append(node)
             return exp.Placeholder(this=str(len(self.queries) - 1))
@@ -55,9 +58,12 @@ class Scalars:
 
         return scope, [expression.copy().transform(fill, copy=False) for expression in expressions]
 
-    def _joined(self, scope: Scope, query: exp.Subquery) -> tuple[Scope, Expr]:
+    def _joined(self, scope: Scope, query: exp.Subquery | exp.Exists) -> tuple[Scope, Expr]:
         ties = split_ties(query.this, scope, self.names, self.read)
-        if ties is None:
+        if isinstance(query, exp.Exists):
+            right, outer = self._any_row(query, ties), [] if ties is None else ties.outer
+            self.names.unused.extend(not_computed(query.this, scope, self.names, self.read, is_one_row=False))
+        elif ties is None:
             right, outer = _single_row(self.read(query, self.names), query), []
         else:
             right, outer = self._tied(query.this, ties), ties.outer
@@ -68,11 +74,22 @@ class Scalars:
         ]
         relation = Join(scope.relation, right, JoinKind.LEFT, tuple(conditions), query)
         value: Expr = ref(named[-1], query)
+        if isinstance(query, exp.Exists):
+            return replace(scope, relation=relation), exp.Not(this=exp.Is(this=value, expression=exp.Null()))
         if ties is not None and _counts(query.this):
             missing = exp.Is(this=value.copy(), expression=exp.Null())
             zero = exp.Cast(this=exp.Literal.number(0), to=exp.DataType.build("BIGINT"))
             value = exp.Case(ifs=[exp.If(this=missing, true=zero)], default=value)
         return replace(scope, relation=relation), value
+
+    def _any_row(self, exists: exp.Exists, ties: Ties | None) -> Relation:
+        """A row with TRUE for each tie value of the sub-query's rows, or for all of them."""
+        true: tuple[str, Expr] = ("i", exp.Boolean(this=True))
+        if ties is None:
+            every = Select(self.read(exists.this, self.names), (true,))
+            return Aggregate(every, (("i", ref("i", exists)),), (), exists)
+        tied = self.read(ties.grouped(exists.this, []), self.names)
+        return Select(tied, (*((name, ref(name, exists)) for name in tied.columns), true))
 
     def _tied(self, query: exp.Select, ties: Ties) -> Relation:
         """The sub-query with one row per tie value. Raises SqlRejected unless it selects one plain aggregate."""
@@ -159,6 +176,20 @@ def _single_row(relation: Relation, at: exp.Subquery) -> Relation:
 def _counts(query: exp.Select) -> bool:
     function = aggregate_function(query.expressions[0].unalias())
     return function is not None and function.counts_rows
+
+
+def _is_taken_out(node: Expr) -> TypeGuard[exp.Subquery | exp.Exists]:
+    """Whether an expression is a scalar sub-query, or an EXISTS that can be a column of a join."""
+    if isinstance(node, exp.Exists):
+        return _gives_its_rows(node.this)
+    return isinstance(node, exp.Subquery) and not _is_of_a_test(node)
+
+
+def _gives_its_rows(query: Expr) -> bool:
+    """Whether a query has just the rows of its FROM that meet its WHERE."""
+    others = ("group", "having", "qualify", "distinct", "limit", "offset")
+    is_plain = isinstance(query, exp.Select) and not any(query.args.get(clause) for clause in others)
+    return is_plain and not any(is_aggregate(node) for item in query.expressions for node in item.walk())
 
 
 def _is_of_a_test(node: exp.Subquery) -> bool:

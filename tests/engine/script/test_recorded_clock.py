@@ -102,6 +102,16 @@ def test_so_are_those_of_a_query_that_adds_the_processing_time(view: str, time: 
     assert found == [("00:00:00", "2"), ("00:00:02", "1")]
 
 
+def test_so_are_those_of_a_processing_time_within_group_by(spark: SparkSession) -> None:
+    window = "TUMBLE(PROCTIME(), INTERVAL '2' SECOND)"
+    query = f"SELECT {window.replace('(', '_START(', 1)} AS s, COUNT(*) AS n FROM t GROUP BY {window};"
+    made = MADE.format(by="datagen", more="", options="").replace(", p AS PROCTIME()", "")
+    assert [(begin[11:19], count) for begin, count in result(made + query, spark)] == [
+        ("00:00:00", "2"),
+        ("00:00:02", "1"),
+    ]
+
+
 def test_where_nothing_tells_when_rows_arrived_the_clock_stands_still(spark: SparkSession) -> None:
     rows = result(f"{CLOCK}{ROWS}SELECT *, CURRENT_DATE AS d, UNIX_TIMESTAMP() AS s FROM t WHERE p <= NOW();", spark)
     assert rows == [(k, "2025-03-01 12:00:00+00:00", "2025-03-01", "1740830400") for k in "ab"]

@@ -193,7 +193,7 @@ REFUSED = [
     ("SELECT k, RANK() OVER (PARTITION BY k ORDER BY v, g) AS rn FROM t", "RANK needs a last rank"),
     (
         "SELECT k FROM t WHERE v > ANY (SELECT w FROM u)",
-        "a sub-query is supported in FROM, for one value, and in WHERE as",
+        "a sub-query is supported in FROM, for one value, as [NOT] EXISTS (...), and in WHERE as",
     ),
     ("SELECT k FROM t WHERE k = 'a' OR v IN (SELECT w FROM u)", "line 1, column 47: a sub-query is supported in FROM"),
     ("SELECT k FROM t WHERE v > (SELECT k, w FROM u)", "a scalar sub-query gives one column, but this one gives k, w."),
