@@ -1,4 +1,7 @@
-"""EXISTS below OR, in CASE and in SELECT is a column of a left join. The changelogs are those of Flink 2.3."""
+"""EXISTS below OR, in CASE and in SELECT is a column of a left join. The changelogs are those of Flink 2.3.
+
+Only for HAVING it has none: it takes the outer column of the sub-query for another one, and refuses their types.
+"""
 
 from __future__ import annotations
 
