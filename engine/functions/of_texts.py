@@ -6,8 +6,8 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.functions.function import Function, Writing
-from engine.model.types import FLOATS, INTEGERS, STRING, Type
+from engine.functions.function import BadCall, Function, Writing
+from engine.model.types import BIGINT, BOOLEAN, DATE, FLOATS, INTEGERS, STRING, Decimal, Type
 
 _ONE: Final = "text string -> string"
 _TEST: Final = "text string -> boolean"
@@ -39,6 +39,40 @@ _ASCII: Final = (
     "CASE WHEN ascii({0}) < 128 THEN ascii({0}) "
     "ELSE CAST(conv(hex(substring(CAST({0} AS BINARY), 1, 1)), 16, 10) AS INT) - 256 END"
 )
+
+
+# Java's hash codes, as unsigned numbers of 32 bits. A text's is that of its UTF-16 units.
+_BITS_32: Final = 0xFFFFFFFF
+_HASH_OF_TEXT: Final = (
+    "aggregate(regexp_extract_all(hex(encode({0}, 'UTF-16BE')), '(....)'), CAST(0 AS BIGINT), "
+    f"(h, c) -> (h * 31 + CAST(conv(c, 16, 10) AS BIGINT)) & {_BITS_32})"
+)
+_SIGNED: Final = "CAST(if({0} > 2147483647, {0} - 4294967296, {0}) AS INT)"
+_LONG_DIGITS: Final = 18
+
+
+def _hash_code(writing: Writing, call: exp.Anonymous) -> str:
+    """As the values of Flink's generated code have it: Integer, Long, Boolean, String, BigDecimal. Raises BadCall."""
+    value = writing.write(call.expressions[0])
+    match writing.type_of(value):
+        case type_ if type_ == STRING:
+            bits = _HASH_OF_TEXT.format(value)
+        case type_ if type_ == BIGINT:
+            bits = f"(({value} ^ shiftrightunsigned({value}, 32)) & {_BITS_32})"
+        case type_ if type_ in INTEGERS:
+            return f"CAST({value} AS INT)"
+        case type_ if type_ == BOOLEAN:
+            return f"if({value}, 1231, 1237 + CAST({value} AS INT))"
+        case type_ if type_ == DATE:
+            return f"unix_date({value})"
+        case Decimal(precision, scale) if precision <= _LONG_DIGITS:
+            digits = f"CAST({value} * {10**scale} AS BIGINT)"
+            of_digits = f"((31 * shiftrightunsigned(abs({digits}), 32) + (abs({digits}) & {_BITS_32})) & {_BITS_32})"
+            bits = f"((31 * CAST(sign({value}) AS BIGINT) * {of_digits} + {scale}) & {_BITS_32})"
+        case type_:
+            message = f"HASH_CODE of {type_.flink} is not computed here. Cast it to STRING, or take another column."
+            raise BadCall(message, call)
+    return _SIGNED.format(bits)
 
 
 def _looks(name: str, what: str, pattern: str, example: str, numbers: tuple[Type, ...] = ()) -> Function:
@@ -106,6 +140,10 @@ ROWS: Final = (
         aliases=("CHARACTER_LENGTH",),
     ),
     Function("ASCII", "text string -> int", "The code of the first byte.", "ASCII('A')", "65", _ASCII),
+    Function(
+        *("HASH_CODE", "value any -> int", "A whole number that equal values share, to spread them."),
+        *("MOD(HASH_CODE('hello'), 4)", "2", None, _hash_code),
+    ),
     Function("CHR", "code bigint -> string", "The character of a code from 0 to 255.", "CHR(65)", "A", "chr({0})"),
     Function("CONCAT", "text any, text any* -> string", "The texts one after another.", "CONCAT('a', 'b', 'c')", "abc"),
     Function(

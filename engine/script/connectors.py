@@ -316,6 +316,9 @@ def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tup
     if not path:
         message = "'path' is missing: 'path' = 'rows.csv', relative to the script."
         raise ddl.rejected(message)
+    if not format_:
+        message = f"'format' is missing: 'format' = 'csv'. Available: {', '.join(FORMATS)}."
+        raise ddl.rejected(message)
     if format_ not in FORMATS:
         message = f"the format {format_!r} is not supported. Available: {', '.join(FORMATS)}."
         raise ddl.rejected(message)

@@ -1,6 +1,6 @@
 """A script whose unread statement says what its reason suggests: the name, option or word that was probably meant.
 
-    line 2, column 8: unknown function 'SUBSTRNG'. The most similar of 160: SUBSTRING, SUBSTR   ->   SUBSTRING(s, 1)
+    line 2, column 8: unknown function 'SUBSTRNG'. The most similar of 161: SUBSTRING, SUBSTR   ->   SUBSTRING(s, 1)
 
 Whoever offers such a script reads it first: a suggestion need not fit.
 """

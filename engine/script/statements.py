@@ -187,11 +187,14 @@ def _begins_another(before: Sequence[Token], token: Token) -> bool:
         return False
     if token.line == last.line or last.text.upper() in _LEAD_TO_ANOTHER:
         return False
-    depth = 0
+    depth, has_query = 0, False
     is_whole = before[0].text.upper() in _ONE_LINERS or (_count(before, ("CREATE", "TABLE")) > 0 and word != "WITH")
     for earlier in before:
         depth += (earlier.token_type in _OPENING) - (earlier.token_type in _CLOSING)
-        is_whole = is_whole or (depth == 0 and earlier.text.upper() in _QUERY)
+        if depth == 0:
+            # What CREATE TABLE ... AS begins goes on until its query has.
+            has_query = has_query or earlier.text.upper() in _QUERY
+            is_whole = has_query or (is_whole and earlier.text.upper() != "AS")
     first = before[0].text.upper()
     if depth or first in ("ADD", "COMPILE", "EXECUTE"):
         return False

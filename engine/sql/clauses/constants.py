@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from engine.model.types import MICROSECONDS
 from engine.sql.algebra import Expr
-from engine.sql.clauses.folded import Unfolded, folded
+from engine.sql.clauses.folded import Unfolded, folded, moment_of
 from engine.sql.clauses.random_constants import RANDOM, random_value
 from engine.sql.dialect import Flink
 from engine.sql.functions.digits import cut_text, declared_digits, instant_digits, is_literal_moment
@@ -87,11 +87,30 @@ def _instant(item: exp.Anonymous) -> Any:
     value, form = value_of(item.expressions[0]), item.expressions[1:]
     if not form or value is None:
         return value
+    if isinstance(value, str) and len(form) == 1 and isinstance(form[0], exp.Literal) and form[0].is_string:
+        return _by_pattern(value, item)
     if not isinstance(value, int) or not form[0].name.isdecimal():
         message = f"{item.sql(dialect=Flink)} is not known before a run. Write the value itself."
         raise NoConstant(message, item)
     instant_digits(item)
-    micros = value * 10**MICROSECONDS // 10 ** int(form[0].name)
+    return _as_instant(value * 10**MICROSECONDS // 10 ** int(form[0].name))
+
+
+def _by_pattern(text: str, item: exp.Anonymous) -> Any:
+    """The instant in UTC of a text."""
+    try:
+        parsed = moment_of(text, item.expressions[1].name)
+    except Unfolded:
+        message = f"{item.sql(dialect=Flink)} is not known before a run. Write the value itself."
+        raise NoConstant(message, item) from None
+    if parsed is None:
+        return None
+    instant_digits(item)
+    return _as_instant((parsed[0] - _EPOCH) // timedelta(microseconds=1))
+
+
+def _as_instant(micros: int) -> int | str:
+    """Epoch ms, or a text with more digits."""
     if micros % 1000 == 0:
         return micros // 1000
     return f"{_EPOCH + timedelta(microseconds=micros):%Y-%m-%d %H:%M:%S.%f}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -42,6 +42,13 @@ _TEXTS: Final[dict[str, Callable[..., str]]] = {
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,9})?")
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _TO_TIMESTAMP_DIGITS: Final = 3
+# The letters of a pattern of times that stand for a number of as many digits. All others say more.
+_FIELDS: Final = {
+    **{"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour", "mm": "minute", "ss": "second"},
+    **dict.fromkeys(("S", "SS", "SSS", "SSSS", "SSSSS", "SSSSSS"), "fraction"),
+}
+_IN_PATTERN: Final = re.compile(r"(?P<letters>([A-Za-z])\2*)|'(?P<quoted>[^']+)'|(?P<other>.)", re.DOTALL)
+_DAY: Final = ("year", "month", "day")
 
 
 class Unfolded(Exception):
@@ -71,6 +78,32 @@ def folded(item: Expr, read: Read) -> Any:
     raise Unfolded
 
 
+def moment_of(text: str, pattern: str) -> tuple[datetime, bool] | None:
+    """The time of a text, in UTC, and whether the pattern has a fraction; None if the text does not fit.
+
+    Raises Unfolded for a pattern that does not only have numbers.
+    """
+
+    def form_of(part: re.Match[str]) -> str:
+        letters, other = part["letters"], part["quoted"] or part["other"]
+        if letters not in _FIELDS and (letters or other == "'"):
+            raise Unfolded
+        return rf"(?P<{_FIELDS[letters]}>\d{{{len(letters)}}})" if letters else re.escape(other)
+
+    try:
+        form = re.compile(_IN_PATTERN.sub(form_of, pattern), re.ASCII)
+        if not form.groupindex.keys() >= {*_DAY}:
+            raise Unfolded
+        if (numbers := form.fullmatch(text)) is None:
+            return None
+        fields = {name: int(digits) for name, digits in numbers.groupdict().items() if name != "fraction"}
+        micros = int(numbers["fraction"].ljust(6, "0")) if "fraction" in form.groupindex else 0
+        return datetime(**fields, microsecond=micros, tzinfo=UTC), "fraction" in form.groupindex  # type: ignore[arg-type]
+    except (re.error, ValueError) as error:
+        # A letter that stands there twice, or the 31st of a shorter month, which Java takes for its last day.
+        raise Unfolded from error
+
+
 def _called(name: str, values: list[Any]) -> Any:
     match name, values:
         case ("TO_TIMESTAMP", [str() as text]):
@@ -79,6 +112,9 @@ def _called(name: str, values: list[Any]) -> Any:
                 return f"{text} 00:00:00" if _DATE.fullmatch(text) else None
             whole, point, digits = text.partition(".")
             return f"{whole.replace('T', ' ')}{point}{digits[:_TO_TIMESTAMP_DIGITS]}"
+        case ("TO_TIMESTAMP", [str() as text, str() as pattern]):
+            parsed = moment_of(text, pattern)
+            return None if parsed is None else f"{parsed[0]:%Y-%m-%d %H:%M:%S.%f}"[: -3 if parsed[1] else -7]
         case ("TO_DATE", [str() as text]):
             return text if _DATE.fullmatch(text) else None
         case (("TO_TIMESTAMP" | "TO_DATE"), [None]):

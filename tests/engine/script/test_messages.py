@@ -60,6 +60,11 @@ CASES = {
             "line 2: Flink would refuse this: a semicolon is missing at the end of the statement.",
         ],
     ),
+    "a table as a query with WITH, in lines": (
+        TABLE
+        + "CREATE TABLE u\nWITH ('connector' = 'blackhole')\nAS\nWITH w AS (\nSELECT k FROM t\n)\nSELECT k FROM w;",
+        [],
+    ),
     "cells of a notebook, without semicolons": (
         TABLE + "SHOW CREATE TABLE t\n\nDESCRIBE t\n\nSELECT k FROM t\n\nEXPLAIN CHANGELOG_MODE\nSELECT k FROM t\n"
         "USE d\nSELECT s FROM t",
@@ -365,7 +370,7 @@ CASES = {
     ),
     "an unknown function": (
         TABLE + "SELECT SUBSTRNG(s, 1) AS m FROM t;",
-        [("line 2, column 8: unknown function 'SUBSTRNG'. The most similar of 160: SUBSTRING, SUBSTR, JSON_STRING.")],
+        [("line 2, column 8: unknown function 'SUBSTRNG'. The most similar of 161: SUBSTRING, SUBSTR, JSON_STRING.")],
     ),
     "a function of other databases": (
         TABLE + "SELECT DATEDIFF(ts, ts) AS m FROM t;",
