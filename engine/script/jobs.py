@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from engine.expressions.coercion import can_cast
 from engine.model.schema import Column, Schema
 from engine.model.types import (
     BIGINT,
@@ -188,6 +189,13 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warning
             message = (
                 f"{ddl.name}.{own.name} is {takes}, but the query gives {column.name} as {column.type.flink}, "
                 f"which Flink does not convert by itself. Write CAST({column.name} AS {takes})."
+            )
+            raise SqlRejected(message, insert.query)
+        if own.name in given and not can_cast(given[own.name].type, own.type):
+            column = given[own.name]
+            message = (
+                f"{ddl.name}.{own.name} is {own.type.flink}, but the query gives {column.name} as {column.type.flink}, "
+                "which is never converted to it. Take another column, or declare the table with this type."
             )
             raise SqlRejected(message, insert.query)
         if own.name in given and _narrows(given[own.name].type, own.type):

@@ -65,6 +65,14 @@ CASES = {
         + "CREATE TABLE u\nWITH ('connector' = 'blackhole')\nAS\nWITH w AS (\nSELECT k FROM t\n)\nSELECT k FROM w;",
         [],
     ),
+    "a column that its table never takes": (
+        "CREATE TABLE a (x ARRAY<INT>) WITH ('connector' = 'datagen', 'number-of-rows' = '5');\n"
+        "CREATE TABLE b (x MAP<INT, INT>) WITH ('connector' = 'blackhole');\nINSERT INTO b SELECT x FROM a;",
+        [
+            "line 3, column 22: b.x is MAP<INT, INT>, but the query gives x as ARRAY<INT>, which is never converted to "
+            "it. Take another column, or declare the table with this type."
+        ],
+    ),
     "cells of a notebook, without semicolons": (
         TABLE + "SHOW CREATE TABLE t\n\nDESCRIBE t\n\nSELECT k FROM t\n\nEXPLAIN CHANGELOG_MODE\nSELECT k FROM t\n"
         "USE d\nSELECT s FROM t",
