@@ -56,7 +56,7 @@ def fold_by_row(events: list[Event]) -> Counter[tuple[object, ...]]:
     return +table
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(epochs=changelogs())
 def test_time_travel_equals_folding(shared_store: Store, epochs: list[list[Event]]) -> None:
     infos = [edge("keyed", SCHEMA, "[I,UB,UA,D]", ["k"]), edge("whole", SCHEMA, "[I,UB,UA,D]")]
@@ -86,7 +86,7 @@ def by_macro(store: Store, run_id: int, name: str, moments: range) -> list[Count
     return [Counter(tuple(row[1:]) for row in rows if row[0] == seq) for seq in moments]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(epochs=changelogs(), known=st.integers(0, 3), portion=st.integers(1, 7))
 def test_so_it_does_in_portions_of_any_size_and_where_lifetimes_are_not_noted_yet(
     shared_store: Store, epochs: list[list[Event]], known: int, portion: int

@@ -61,7 +61,7 @@ def records(store: Store, run_id: int, node: str) -> list[Any]:
 WORDS = st.lists(st.sampled_from([f"word {n}" for n in range(12)]), min_size=1, max_size=40)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(WORDS, st.sampled_from([2, 3, 7]), st.integers(1, 3))
 def test_the_records_of_a_key_are_kept_as_a_whole_or_not_at_all(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], one_in: int, cuts: int

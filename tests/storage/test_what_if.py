@@ -124,7 +124,7 @@ def test_a_source_that_is_idle_loses_what_it_would_have_held(store: Store, tmp_p
     assert [(record.seq, record.was_late, record.is_late) for record in page] == [(seq, True, False) for seq in lost]
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     times=st.lists(st.integers(-50, 200), min_size=1, max_size=20),
     kind=st.sampled_from(sorted(KINDS)),
@@ -162,7 +162,7 @@ def test_any_delay_and_lateness_of_one_source(
         assert [record.seq for record in page if record.is_late] == late(arrivals, ["a"], *other, kind)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     arrivals=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 200)), min_size=2, max_size=20).filter(
         lambda each: len({source for source, _ in each}) == 2
@@ -188,7 +188,7 @@ def test_below_several_sources_the_lowest_watermark_decides(
         assert losses.lost(wait) == len(expected)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     arrivals=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 200)), min_size=2, max_size=20).filter(
         lambda each: len({source for source, _ in each}) == 2
@@ -281,7 +281,7 @@ def behind(arrivals: list[tuple[str, str, int]], delay: int) -> int:
     return found
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     arrivals=st.lists(
         st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.integers(0, 60)), min_size=2, max_size=20
@@ -362,7 +362,7 @@ def over_late(arrivals: list[tuple[str, int]], delay: int) -> list[int]:
     return found
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     arrivals=st.lists(st.tuples(st.sampled_from("xy"), st.integers(0, 60)), min_size=1, max_size=20),
     others=st.lists(st.integers(0, 60), min_size=2, max_size=2),

@@ -101,7 +101,7 @@ def test_many_rows_of_one_key_come_to_the_same(kind: JoinKind, sides: tuple[Join
 TTLS = st.sampled_from([(4, 4), (3, 9), (0, 5), (6, 0)])
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(
     kinds,
     pairs_of_sides,
@@ -122,7 +122,7 @@ def test_single_rows_that_expire_come_to_the_same(kind: JoinKind, ttls_ms: tuple
 def test_the_rule_is_the_same_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     run_both_ways(paired, monkeypatch)
 
-    @settings(max_examples=60)
+    @settings(max_examples=30)
     @given(
         kinds,
         pairs_of_sides,

@@ -117,7 +117,7 @@ def rules(draw: st.DrawFn) -> Rules:
     return Rules(None, make, Layout((pa.string(),), (TYPES,), OUTPUT, rank=3), uses_time=not by_arrival)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(rules(), GIVEN)
 def test_any_cut_comes_to_the_same(rules_: Rules, given_: Given) -> None:
     check_cuts(rules_, given_)
@@ -168,7 +168,7 @@ def test_the_compiled_rule_comes_to_what_it_comes_to_interpreted(monkeypatch: py
 
     monkeypatch.setattr(patterns, "matched", both)
 
-    @settings(max_examples=60)
+    @settings(max_examples=30)
     @given(rules(), GIVEN)
     def check(rules_: Rules, given_: Given) -> None:
         run_columnar(rules_, given_)
