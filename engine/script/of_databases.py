@@ -35,6 +35,7 @@ _AFTER_A_TYPE: Final = (
     *("COLLATE", "UNSIGNED", "ON"),
 )
 _GO_ON: Final = ("NOT", "NULL", "PRIMARY KEY", "COMMENT", *_AFTER_A_TYPE)
+_AFTER_A_NAME: Final = ("(", "AS", "WITH", "LIKE")
 _ELEMENTS: Final = ("UNIQUE", "FOREIGN", "FOREIGN KEY", "INDEX", "KEY", "CHECK")
 
 
@@ -93,7 +94,10 @@ def _of_column(element: Sequence[Token], words: Sequence[str]) -> Iterator[OfDat
 
 def _elements(tokens: Sequence[Token]) -> Iterator[tuple[Sequence[Token], Sequence[Token]]]:
     """The elements between the parentheses, each with the comma before it."""
-    start = next((at for at, token in enumerate(tokens) if token.token_type is TokenType.L_PAREN), len(tokens))
+    start = next((at for at, token in enumerate(tokens) if _word(token) in _AFTER_A_NAME), len(tokens))
+    if tokens[start : start + 1] and tokens[start].token_type is not TokenType.L_PAREN:
+        # The query of a table without columns has parentheses of its own.
+        return
     comma, first, depth, nested = tokens[:0], start + 1, 0, 0
     for at in range(start + 1, len(tokens)):
         token = tokens[at]
