@@ -142,7 +142,9 @@ ROWS: Final = (
     Function("ASCII", "text string -> int", "The code of the first byte.", "ASCII('A')", "65", _ASCII),
     Function(
         *("HASH_CODE", "value any -> int", "A whole number that equal values share, to spread them."),
-        *("MOD(HASH_CODE('hello'), 4)", "2", None, _hash_code),
+        *("MOD(HASH_CODE('hello'), 4)", "2"),
+        spark=None,
+        write=_hash_code,
     ),
     Function("CHR", "code bigint -> string", "The character of a code from 0 to 255.", "CHR(65)", "A", "chr({0})"),
     Function("CONCAT", "text any, text any* -> string", "The texts one after another.", "CONCAT('a', 'b', 'c')", "abc"),

@@ -98,7 +98,7 @@ def moment_of(text: str, pattern: str) -> tuple[datetime, bool] | None:
             return None
         fields = {name: int(digits) for name, digits in numbers.groupdict().items() if name != "fraction"}
         micros = int(numbers["fraction"].ljust(6, "0")) if "fraction" in form.groupindex else 0
-        return datetime(**fields, microsecond=micros, tzinfo=UTC), "fraction" in form.groupindex  # type: ignore[arg-type]
+        return datetime(**fields, microsecond=micros, tzinfo=UTC), "fraction" in form.groupindex
     except (re.error, ValueError) as error:
         # A letter that stands there twice, or the 31st of a shorter month, which Java takes for its last day.
         raise Unfolded from error
