@@ -110,12 +110,11 @@ def without_delays(above: Above) -> Above:
 
 def _without_delays(above: Above, known: dict[int, Above]) -> Above:
     """The same, with results already `known` by identity, as many paths may lead to one origin."""
-    if isinstance(above, str):
+    if isinstance(above, str | Latest):
         return above
     if id(above) not in known:
         inputs = [_without_delays(input_, known) for input_ in above.inputs]
-        without = meeting(inputs, is_union=above.is_union, node=above.made_by)
-        known[id(above)] = above if isinstance(above, Latest) else without
+        known[id(above)] = meeting(inputs, is_union=above.is_union, node=above.made_by)
     return known[id(above)]
 
 
