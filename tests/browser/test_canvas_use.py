@@ -126,6 +126,23 @@ def test_run_says_what_is_missing_and_leads_there(open_page: OpenPage) -> None:
     expect(page.get_by_role("textbox", name="Name of the node")).to_have_value("aggregate")
 
 
+def test_alt_enter_runs_when_a_button_has_the_focus_and_does_not_press_it(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "empty7")
+    problems = page.get_by_role("radio", name="Problems")
+    problems.click()
+    expect(problems).to_be_checked()
+    page.keyboard.press("Alt+Enter")
+    expect(page.get_by_text("Cannot run yet").first).to_be_visible()
+    expect(problems).to_be_checked()
+    views = page.get_by_role("button", name="Views")
+    views.focus()
+    page.keyboard.press("Alt+Enter")
+    wait_until_settled(page)
+    expect(views).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("Enter")
+    expect(views).to_have_attribute("aria-expanded", "true")
+
+
 def test_a_column_that_is_renamed_in_its_source_is_renamed_everywhere_by_one_click(open_page: OpenPage) -> None:
     page = open_draft(open_page, "chain9")
     pick(page, "words")

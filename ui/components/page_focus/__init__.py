@@ -3,7 +3,8 @@
 A click anywhere on a page focuses it. From the next key on, whatever the key does, browsers count this focus as one
 that should be seen, and a frame around the whole page would appear: it is drawn only for those who came to it by Tab.
 A click on a switch focuses the switch, and Streamlit hears no shortcut while a field has the focus: N after it would be
-lost.
+lost. A button takes Enter also with Alt, and Streamlit's keep it: Alt+Enter after a click on *Problems* would close
+that panel, and run nothing.
 """
 
 from __future__ import annotations
