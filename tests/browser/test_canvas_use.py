@@ -126,6 +126,18 @@ def test_run_says_what_is_missing_and_leads_there(open_page: OpenPage) -> None:
     expect(page.get_by_role("textbox", name="Name of the node")).to_have_value("aggregate")
 
 
+def test_a_page_that_has_just_opened_hears_the_keys_that_it_speaks_of(open_page: OpenPage) -> None:
+    page = open_draft(open_page, "empty7")
+    assert page.evaluate("document.activeElement === document.body")
+    page.keyboard.press("?")
+    expect(page.get_by_text("Add a node (search the palette)")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("a")
+    page.keyboard.type("where")
+    expect(page.get_by_role("combobox", name="Search operators")).to_have_value("where")
+
+
 def test_alt_enter_runs_when_a_button_has_the_focus_and_does_not_press_it(open_page: OpenPage) -> None:
     page = open_draft(open_page, "empty7")
     problems = page.get_by_role("radio", name="Problems")

@@ -6,6 +6,7 @@ import { pressed } from './keys.js'
 
 /** @import { Box } from '../types' */
 /** @import { Commands } from './commands.js' */
+/** @import { ShortcutId } from './keys.js' */
 
 const RUN = '.st-key-run button'
 
@@ -26,11 +27,19 @@ export function useKeyboard(box, commands, isCovered, chosen, select) {
     const isRun = event.altKey && event.key === 'Enter' && !isCovered
     if (isRun && document.querySelector(`${RUN}:disabled`)) return commands.run()
     const name = pressed(event)
-    if (name !== 'undo' && name !== 'redo' && name !== 'commands') return
-    const path = event.composedPath()
-    // A field that is being edited has its own undo and redo.
-    const isTheirs = name !== 'commands' && isTyping(path[0])
-    if (isCovered || isTheirs || event.defaultPrevented) return
+    if (!name || isCovered || event.defaultPrevented) return
+    const [target] = event.composedPath()
+    /** @type {Partial<Record<ShortcutId, boolean>>} */
+    const isOurs = {
+      commands: true,
+      // A field that is being edited has its own undo and redo.
+      undo: !isTyping(target),
+      redo: !isTyping(target),
+      // Nothing has the focus: so begins a page, whose canvas says to press A.
+      add: target === document.body,
+      sheet: target === document.body,
+    }
+    if (!isOurs[name]) return
     event.preventDefault()
     commands[name]()
   }
