@@ -127,7 +127,7 @@ class Jobs:
         self._check_watermark(ddl, schema, inserts[0])
         table_node = next(candidate for candidate in self.emitter.nodes if candidate.id == node)
         columns = tuple(column for column in ddl.order if column in schema)
-        return Table(table_node, columns, proctimes_of(ddl), rows_in(schema))
+        return Table(table_node, columns, proctimes_of(ddl), rows_in(schema), not_null=ddl.never_null)
 
     def _declared(self, below: str, ddl: TableDdl, insert: Insert) -> str:
         """The rows with the table's computed columns; without the query's event time, if the table declares none."""
@@ -216,8 +216,8 @@ def _fitted(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter, warning
 
 def _without_nulls(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) -> str:
     """The records without those that have NULL where the table takes none. Source: Flink ConstraintEnforcer."""
-    strict = {*ddl.not_null, *ddl.primary_key}
-    names = [column.name for column in emitter.derived[below].schema if column.nullable and column.name in strict]
+    schema = emitter.derived[below].schema
+    names = [column.name for column in schema if column.nullable and column.name in ddl.never_null]
     if not names:
         return below
     condition = " AND ".join(f"({quote(name)} IS NOT NULL)" for name in names)

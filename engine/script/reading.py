@@ -298,7 +298,9 @@ class Tables(Mapping[str, Table]):
             ddl.hidden if has_own_rowtime(ddl) else (*ddl.hidden, *(name for name in source.columns if name == ROWTIME))
         )
         tells_arrival = self._parts.arrival(name) is not None
-        return Table(source.node, source.columns, source.proctime, ddl.rows, hidden, ddl.clocked, tells_arrival)
+        return Table(
+            source.node, source.columns, source.proctime, ddl.rows, hidden, ddl.clocked, tells_arrival, ddl.never_null
+        )
 
     def __contains__(self, name: object) -> bool:
         return name in self._made or name in self._parts.tables or name in self._parts.unread

@@ -105,6 +105,11 @@ class TableDdl:
         return tuple(sorted(columns, key=lambda column: self.order.index(column.name)))
 
     @property
+    def never_null(self) -> tuple[str, ...]:
+        """The columns that are NOT NULL by type."""
+        return (*self.not_null, *self.primary_key)
+
+    @property
     def column_parameters(self) -> list[dict[str, str]]:
         """The columns as a source's parameter."""
         return [{"name": column.name, "type": column.type.flink} for column in self.columns]

@@ -50,7 +50,7 @@ class Table:
 
     rows: the columns with ROW values, with their types. hidden: the columns that `*` does not have. clocked: the
     processing times that have the values of the recorded clock; they are among the columns. tells_arrival: whether its
-    rows can have a column with the times at which they arrived.
+    rows can have a column with the times at which they arrived. not_null: the columns that are declared NOT NULL.
     """
 
     node: Node
@@ -60,6 +60,7 @@ class Table:
     hidden: tuple[str, ...] = ()
     clocked: tuple[str, ...] = ()
     tells_arrival: bool = False
+    not_null: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -146,9 +146,8 @@ class Scope:
         def swap(node: Expr) -> Expr:
             if isinstance(node, exp.Exists | exp.Select | exp.SetOperation):
                 message = (
-                    "a sub-query is supported in FROM, for one value, as [NOT] EXISTS (...), and in WHERE as x [NOT] "
-                    "IN (...), joined to the other conditions by AND; not here. Write it as a join, or instead of x IN "
-                    "(SELECT y FROM t ...): EXISTS (SELECT y FROM t WHERE t.y = x ...)."
+                    "a sub-query is supported in FROM, and in SELECT, WHERE and HAVING for one value, as [NOT] EXISTS "
+                    "(...) and as x [NOT] IN (...); not here. Write it as a join."
                 )
                 raise SqlRejected(message, node)
             if not isinstance(node, exp.Column):

@@ -99,6 +99,10 @@ def _select(query: exp.Select, names: Names) -> Relation:
     items = [*items, *added, *_qualify(query, scope, scalars)]
     having = query.args.get("having")
     condition = scope.bind(scalars.taken_out_of(having.this)) if having is not None else None
+    if scalars.queries:
+        scope = scalars.joined_to_arguments(scope, [*(item for _, item in items), condition])
+        items = [(name, scalars.filled(item)) for name, item in items]
+        condition = scalars.filled(condition) if condition is not None else None
     aggregated = grouped(query, items, scope, condition)
     relation, items = aggregated.relation, aggregated.items
     if scalars.queries:

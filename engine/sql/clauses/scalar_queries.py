@@ -1,95 +1,158 @@
 """Scalar sub-queries: each becomes a column of a left join, without keys or on the columns shared with the outer row.
 
-So does EXISTS within an expression, below OR or in SELECT: rows without a partner have NULL in a column of TRUE.
+So do EXISTS and IN within an expression, below OR or in SELECT: rows without a partner have NULL in a column of TRUE.
 Source: Flink's SubQueryRemoveRule and RelDecorrelator. A sub-query that is not a global aggregate is wrapped in MAX:
 if it has several rows, Flink fails, and this engine takes the largest value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeGuard
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from engine.joins.sides import JoinKind
 from engine.sql.aggregate_calls import aggregate_function, is_aggregate
-from engine.sql.algebra import Aggregate, Expr, Join, Relation, Select, conjuncts, ref, together
+from engine.sql.algebra import Aggregate, Expr, Join, Relation, Select, Table, conjuncts, ref, together
 from engine.sql.clauses.exists_items import not_computed
 from engine.sql.clauses.from_clause import from_clause
 from engine.sql.empty import Totals
 from engine.sql.names import Names, Read
+from engine.sql.nullability import is_never_null
 from engine.sql.rejected import SqlRejected
 from engine.sql.scope import Scope
 
 
 @dataclass
 class Scalars:
-    """The scalar sub-queries extracted from expressions; each is replaced by a placeholder with its number."""
+    """The sub-queries extracted from expressions; each is replaced by a placeholder with its number.
+
+    That of x IN (query) stands in place of the query, so that x is read like any other expression. values: by number,
+    those of the sub-queries that are joined.
+    """
 
     names: Names
     read: Read
     queries: list[exp.Subquery | exp.Exists]
+    values: dict[str, Expr] = field(default_factory=dict)
 
     def taken_out_of(self, expression: Expr) -> Expr:
-        """The expression with placeholders for its scalar sub-queries."""
+        """The expression with placeholders for its sub-queries."""
 
         def swap(node: Expr) -> Expr:
-            if not _is_taken_out(node):
-                return node
-            self.queries.append(node)
-            return exp.Placeholder(this=str(len(self.queries) - 1))
+            test = membership(node)
+            if isinstance(test, exp.In) and test.args.get("query") is not None:
+                return exp.In(this=self.taken_out_of(test.this), query=self._placeholder(test.args["query"]))
+            is_value = isinstance(node, exp.Exists) or (isinstance(node, exp.Subquery) and not _is_of_a_test(node))
+            return self._placeholder(node) if is_value else node
 
         rewritten: Expr = expression.copy().transform(swap, copy=False)
         return rewritten
 
+    def _placeholder(self, query: Expr) -> exp.Placeholder:
+        assert isinstance(query, exp.Subquery | exp.Exists)
+        self.queries.append(query)
+        return exp.Placeholder(this=str(len(self.queries) - 1))
+
     def joined_to(self, scope: Scope, expressions: Sequence[Expr]) -> tuple[Scope, list[Expr]]:
         """The scope joined with the sub-queries of these expressions, and the expressions over it."""
-        values: dict[str, Expr] = {}
         for expression in expressions:
-            for placeholder in expression.find_all(exp.Placeholder):
-                if placeholder.name not in values:
-                    query = self.queries[int(placeholder.name)]
-                    scope, values[placeholder.name] = self._joined(scope, query)
+            # The value that IN looks for comes before its query.
+            for placeholder in expression.find_all(exp.Placeholder, bfs=False):
+                if placeholder.name not in self.values:
+                    query, test = self.queries[int(placeholder.name)], placeholder.parent
+                    if isinstance(test, exp.In) and placeholder.arg_key == "query":
+                        scope, self.values[placeholder.name] = self._member(scope, self.filled(test.this), query)
+                    else:
+                        scope, self.values[placeholder.name] = self._joined(scope, query)
+        return scope, list(map(self.filled, expressions))
+
+    def joined_to_arguments(self, scope: Scope, expressions: Iterable[Expr | None]) -> Scope:
+        """The scope joined with the sub-queries in arguments of aggregates, which come before the groups."""
+        calls = [node for part in expressions if part is not None for node in part.walk() if is_aggregate(node)]
+        whole = [call.parent if isinstance(call.parent, exp.Filter) else call for call in calls]
+        return self.joined_to(scope, whole)[0]
+
+    def filled(self, expression: Expr) -> Expr:
+        """The expression with the values of the sub-queries that are joined."""
 
         def fill(node: Expr) -> Expr:
-            return values[node.name].copy() if isinstance(node, exp.Placeholder) else node
+            placeholder = node.args.get("query") if isinstance(node, exp.In) else node
+            value = self.values.get(placeholder.name) if isinstance(placeholder, exp.Placeholder) else None
+            return node if value is None else value.copy()
 
-        return scope, [expression.copy().transform(fill, copy=False) for expression in expressions]
+        filled: Expr = expression.copy().transform(fill, copy=False)
+        return filled
 
     def _joined(self, scope: Scope, query: exp.Subquery | exp.Exists) -> tuple[Scope, Expr]:
         ties = split_ties(query.this, scope, self.names, self.read)
+        outer = [] if ties is None else ties.outer
         if isinstance(query, exp.Exists):
-            right, outer = self._any_row(query, ties), [] if ties is None else ties.outer
             self.names.unused.extend(not_computed(query.this, scope, self.names, self.read, is_one_row=False))
-        elif ties is None:
-            right, outer = _single_row(self.read(query, self.names), query), []
-        else:
-            right, outer = self._tied(query.this, ties), ties.outer
-        shape = Join(scope.relation, right, JoinKind.LEFT, (), query)
-        named = [shape.right_names[name] for name in right.columns]
-        conditions = [
-            exp.EQ(this=mine, expression=ref(name, query)) for mine, name in zip(outer, named[:-1], strict=True)
-        ]
-        relation = Join(scope.relation, right, JoinKind.LEFT, tuple(conditions), query)
+            if is_one_row(query.this) and query.this.args.get("limit") is None:
+                return scope, exp.Boolean(this=True)
+            scope, named = _beside(scope, self._any_row(query, ties), JoinKind.LEFT, outer, query)
+            return scope, _is_there(named[-1], query)
+        right = _single_row(self.read(query, self.names), query) if ties is None else self._tied(query.this, ties)
+        scope, named = _beside(scope, right, JoinKind.LEFT, outer, query)
         value: Expr = ref(named[-1], query)
-        if isinstance(query, exp.Exists):
-            return replace(scope, relation=relation), exp.Not(this=exp.Is(this=value, expression=exp.Null()))
         if ties is not None and _counts(query.this):
             missing = exp.Is(this=value.copy(), expression=exp.Null())
             zero = exp.Cast(this=exp.Literal.number(0), to=exp.DataType.build("BIGINT"))
             value = exp.Case(ifs=[exp.If(this=missing, true=zero)], default=value)
-        return replace(scope, relation=relation), value
+        return scope, value
+
+    def _member(self, scope: Scope, value: Expr, query: Expr) -> tuple[Scope, Expr]:
+        """x IN (query): TRUE if a row equals x, NULL if one might, and FALSE without rows.
+
+        Where x or a row can be NULL, rows are counted. As in Flink, there is no result before the first row then, and
+        each row updates all results.
+        """
+        sought = list(value.expressions) if isinstance(value, exp.Tuple) else [value]
+        ties = split_ties(query.this, scope, self.names, self.read)
+        if ties is None:
+            rows, outer = self.read(query, self.names), []
+        else:
+            rows, outer = self.read(ties.listed(_of_rows(query.this)), self.names), ties.outer
+        tied, own = rows.columns[: len(outer)], rows.columns[len(outer) :]
+        if len(own) != len(sought):
+            expected = "one column" if len(sought) == 1 else f"{len(sought)} columns"
+            message = f"the query of IN has to give {expected}, but it gives {', '.join(own)}."
+            raise SqlRejected(message, query.this)
+        columns = tuple((name, ref(name, query)) for name in rows.columns)
+        never_null = [is_never_null(scope.relation, part, _is_declared) for part in sought]
+        never_null += [is_never_null(rows, ref(name), _is_declared) for name in own]
+        counts: list[Expr] = []
+        if not all(never_null):
+            are_known = together([_is_there(name, query) for name in own])
+            known: Expr = ref(own[0], query) if len(own) == 1 else exp.Case(ifs=[exp.If(this=are_known, true=_true())])
+            calls = (("c", _count(exp.Star())), ("ck", _count(known)))
+            kind = JoinKind.INNER if ties is None else JoinKind.LEFT
+            scope, named = _beside(scope, Aggregate(rows, columns[: len(tied)], calls, query), kind, outer, query)
+            counts = [ref(name, query) for name in named[-2:]]
+        found = Select(Aggregate(rows, columns, (), query), (*columns, ("i", _true())))
+        scope, named = _beside(scope, found, JoinKind.LEFT, [*outer, *sought], query)
+        is_found = _is_there(named[-1], query)
+        if not counts:
+            return scope, is_found
+        null = exp.Cast(this=exp.Null(), to=exp.DataType.build("BOOLEAN"))
+        cases: list[tuple[Expr, Expr]] = [
+            (exp.EQ(this=counts[0], expression=exp.Literal.number(0)), exp.Boolean(this=False)),
+            *((exp.Is(this=part.copy(), expression=exp.Null()), null) for part in sought),
+            (is_found, _true()),
+            (exp.LT(this=counts[1], expression=counts[0].copy()), null),
+        ]
+        branches = [exp.If(this=test, true=result.copy()) for test, result in cases]
+        return scope, exp.Case(ifs=branches, default=exp.Boolean(this=False))
 
     def _any_row(self, exists: exp.Exists, ties: Ties | None) -> Relation:
         """A row with TRUE for each tie value of the sub-query's rows, or for all of them."""
-        true: tuple[str, Expr] = ("i", exp.Boolean(this=True))
         if ties is None:
-            every = Select(self.read(exists.this, self.names), (true,))
+            every = Select(self.read(exists.this, self.names), (("i", _true()),))
             return Aggregate(every, (("i", ref("i", exists)),), (), exists)
-        tied = self.read(ties.grouped(exists.this, []), self.names)
-        return Select(tied, (*((name, ref(name, exists)) for name in tied.columns), true))
+        tied = self.read(ties.grouped(_of_rows(exists.this), []), self.names)
+        return Select(tied, (*((name, ref(name, exists)) for name in tied.columns), ("i", _true())))
 
     def _tied(self, query: exp.Select, ties: Ties) -> Relation:
         """The sub-query with one row per tie value. Raises SqlRejected unless it selects one plain aggregate."""
@@ -119,14 +182,19 @@ class Ties:
 
     def grouped(self, query: exp.Select, items: Sequence[Expr]) -> exp.Select:
         """The sub-query without ties: grouped by their inner sides, which come before the items."""
-        subquery = query.copy()
+        subquery = self.listed(query, items)
         group = subquery.args.get("group")
         group_keys = list(group.expressions) if group is not None else []
         more = [side.copy() for side in self.inner if not self.is_among(side, group_keys)]
-        subquery.set("where", exp.Where(this=together(self.own)) if self.own else None)
         subquery.set("group", exp.Group(expressions=[*group_keys, *more]))
+        return subquery
+
+    def listed(self, query: exp.Select, items: Sequence[Expr] | None = None) -> exp.Select:
+        """The sub-query without ties: their inner sides come before the items, by default those that it has."""
+        subquery = query.copy()
+        subquery.set("where", exp.Where(this=together(self.own)) if self.own else None)
         keys = [exp.alias_(side.copy(), f"tie{at}") for at, side in enumerate(self.inner)]
-        subquery.set("expressions", [*keys, *(item.copy() for item in items)])
+        subquery.set("expressions", [*keys, *(item.copy() for item in (query.expressions if items is None else items))])
         return subquery
 
 
@@ -178,18 +246,74 @@ def _counts(query: exp.Select) -> bool:
     return function is not None and function.counts_rows
 
 
-def _is_taken_out(node: Expr) -> TypeGuard[exp.Subquery | exp.Exists]:
-    """Whether an expression is a scalar sub-query, or an EXISTS that can be a column of a join."""
-    if isinstance(node, exp.Exists):
-        return _gives_its_rows(node.this)
-    return isinstance(node, exp.Subquery) and not _is_of_a_test(node)
-
-
-def _gives_its_rows(query: Expr) -> bool:
-    """Whether a query has just the rows of its FROM that meet its WHERE."""
+def _of_rows(query: Expr) -> exp.Select:
+    """The query. Raises SqlRejected unless it has just the rows of its FROM that meet its WHERE."""
     others = ("group", "having", "qualify", "distinct", "limit", "offset")
-    is_plain = isinstance(query, exp.Select) and not any(query.args.get(clause) for clause in others)
-    return is_plain and not any(is_aggregate(node) for item in query.expressions for node in item.walk())
+    if not isinstance(query, exp.Select) or any(query.args.get(clause) for clause in others) or is_total(query):
+        message = (
+            "outside the AND of a WHERE, a sub-query of EXISTS or IN that uses columns of the outer query has a FROM "
+            "and a WHERE only. Write it as a join with a sub-query in FROM."
+        )
+        raise SqlRejected(message, query)
+    return query
+
+
+def membership(node: Expr) -> Expr:
+    """x = ANY (query) and x <> ALL (query) as IN and NOT IN; any other node as it is."""
+    match node:
+        case exp.EQ(expression=exp.Any(this=exp.Query() as query)):
+            return exp.In(this=node.this, query=exp.Subquery(this=query))
+        case exp.NEQ(expression=exp.All(this=exp.Query() as query)):
+            return exp.Not(this=exp.In(this=node.this, query=exp.Subquery(this=query)))
+    return node
+
+
+def is_grouped(query: Expr) -> bool:
+    """Whether a query has a GROUP BY."""
+    return query.args.get("group") is not None
+
+
+def is_total(query: Expr) -> bool:
+    """Whether a query aggregates all of its rows into one: its items call aggregate functions, without GROUP BY."""
+    return not is_grouped(query) and any(
+        is_aggregate(node) and node.find_ancestor(exp.Select) is query and node.find_ancestor(exp.Window) is None
+        for item in query.args.get("expressions") or ()
+        for node in item.walk()
+    )
+
+
+def is_one_row(query: Expr) -> bool:
+    """Whether a query has one row whatever it reads, unless its LIMIT is 0. Source: Calcite RelMdMinRowCount."""
+    if not isinstance(query, exp.Select) or any(query.args.get(clause) for clause in ("having", "qualify", "offset")):
+        return False
+    return is_total(query)
+
+
+def _beside(
+    scope: Scope, right: Relation, kind: JoinKind, outer: Sequence[Expr], at: Expr
+) -> tuple[Scope, Sequence[str]]:
+    """The scope with a relation joined to it, and what its columns are called. outer: what its first columns equal."""
+    shape = Join(scope.relation, right, kind, (), at)
+    named = [shape.right_names[name] for name in right.columns]
+    pairs = zip(outer, named, strict=False)
+    conditions = tuple(exp.EQ(this=mine.copy(), expression=ref(name, at)) for mine, name in pairs)
+    return replace(scope, relation=replace(shape, condition=conditions)), named
+
+
+def _is_declared(table: Table, column: str) -> bool:
+    return column in table.not_null
+
+
+def _is_there(name: str, at: Expr) -> Expr:
+    return exp.Not(this=exp.Is(this=ref(name, at), expression=exp.Null()))
+
+
+def _count(counted: Expr) -> Expr:
+    return exp.Anonymous(this="COUNT", expressions=[counted])
+
+
+def _true() -> Expr:
+    return exp.Boolean(this=True)
 
 
 def _is_of_a_test(node: exp.Subquery) -> bool:

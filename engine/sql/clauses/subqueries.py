@@ -12,7 +12,7 @@ from engine.sql.aggregate_calls import is_aggregate
 from engine.sql.algebra import Aggregate, Expr, Filter, Join, Relation, Select, conjuncts, ref, together
 from engine.sql.clauses.exists_items import not_computed
 from engine.sql.clauses.from_clause import from_clause
-from engine.sql.clauses.scalar_queries import Scalars, Ties, split_ties
+from engine.sql.clauses.scalar_queries import Scalars, Ties, is_grouped, is_one_row, is_total, membership, split_ties
 from engine.sql.dialect import Flink
 from engine.sql.empty import Empty
 from engine.sql.names import Names, Read
@@ -43,7 +43,9 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
     later: list[tuple[Expr, bool]] = []
     _require_rows(clause.this)
     for conjunct in conjuncts(clause.this):
-        test, negated = _without_not(conjunct)
+        # WHERE keeps what is TRUE.
+        is_true = isinstance(conjunct, exp.Is) and conjunct.expression == exp.Boolean(this=True)
+        test, negated = _without_not(conjunct.this.unnest() if is_true else conjunct)
         if isinstance(test, exp.Exists) or (isinstance(test, exp.In) and test.args.get("query") is not None):
             later.append((test, negated))
         else:
@@ -59,39 +61,34 @@ def where(clause: exp.Where | None, scope: Scope, scalars: Scalars) -> Scope:
         kind = JoinKind.ANTI if negated else JoinKind.SEMI
         relation = _joined(scope, test, kind, names, read)
         if isinstance(test, exp.Exists):
-            names.unused.extend(not_computed(test.this, scope, names, read, is_one_row=_is_one_row(test.this)))
+            names.unused.extend(not_computed(test.this, scope, names, read, is_one_row=is_one_row(test.this)))
         scope = replace(scope, relation=relation)
     return scope
 
 
 def _without_not(condition: Expr) -> tuple[Expr, bool]:
-    """A condition without its NOT, and whether it had one. x = ANY (...) is IN, x <> ALL (...) is NOT IN."""
-    match condition:
-        case exp.Not():
-            test, negated = _without_not(condition.this.unnest())
-            return test, not negated
-        case (
-            exp.EQ(expression=exp.Any(this=exp.Query() as query))
-            | exp.NEQ(expression=exp.All(this=exp.Query() as query))
-        ):
-            return exp.In(this=condition.this, query=exp.Subquery(this=query)), isinstance(condition, exp.NEQ)
-    return condition, False
+    """A condition without its NOT, and whether it had one."""
+    test = membership(condition)
+    if isinstance(test, exp.Not):
+        test, negated = _without_not(test.this.unnest())
+        return test, not negated
+    return test, False
 
 
 def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) -> Relation:
     """The semi or anti join for a test with a sub-query."""
     query = test.this if isinstance(test, exp.Exists) else test.args["query"].this
     if isinstance(test, exp.Exists):
-        if _is_one_row(query):
+        if is_one_row(query):
             inner = from_clause(query, names, read)
             if not _is_correlated(query, scope, inner):
                 return _all_or_none(scope, kind, exists=not has_no_rows(read(query, names), names))
             _check_names(query, scope, inner)
             return _all_or_none(scope, kind, exists=not _has_limit_zero(query))
-        ties = split_ties(query, scope, names, read) if _is_grouped(query) else None
+        ties = split_ties(query, scope, names, read) if is_grouped(query) else None
         if ties is not None:
             return _exists_grouped(scope, query, ties, kind, names, read)
-        if ties is None and (_is_grouped(query) or not _is_tied(query, names, read)):
+        if ties is None and (is_grouped(query) or not _is_tied(query, names, read)):
             return Join(scope.relation, _any_row(read(query, names), query, names), kind, (), test)
     right, correlated, visible = _inner(query, names, read, of_in=isinstance(test, exp.In))
     shape = Join(scope.relation, right, kind, (), test)
@@ -109,26 +106,6 @@ def _joined(scope: Scope, test: Expr, kind: JoinKind, names: Names, read: Read) 
             raise SqlRejected(message, query)
         conditions.append(_membership(test, query, scope, both, right, visible, kind))
     return Join(scope.relation, right, kind, tuple(conditions), test)
-
-
-def _is_grouped(query: Expr) -> bool:
-    return query.args.get("group") is not None
-
-
-def _is_total(query: Expr) -> bool:
-    """Whether a query aggregates all of its rows into one: its items call aggregate functions, without GROUP BY."""
-    return not _is_grouped(query) and any(
-        is_aggregate(node) and node.find_ancestor(exp.Select) is query and node.find_ancestor(exp.Window) is None
-        for item in query.args.get("expressions") or ()
-        for node in item.walk()
-    )
-
-
-def _is_one_row(query: Expr) -> bool:
-    """Whether a query has one row whatever it reads, unless its LIMIT is 0. Source: Calcite RelMdMinRowCount."""
-    if not isinstance(query, exp.Select) or any(query.args.get(clause) for clause in ("having", "qualify", "offset")):
-        return False
-    return _is_total(query)
 
 
 def _has_limit_zero(query: Expr) -> bool:
@@ -211,7 +188,7 @@ def _inner(query: Expr, names: Names, read: Read, *, of_in: bool) -> tuple[Relat
             is_own = all(inner.find(column) is not None for column in part.find_all(exp.Column))
             (own if is_own or part.find(exp.Exists, exp.Select) else correlated).append(part)
         if correlated:
-            if of_in and _is_total(query):
+            if of_in and is_total(query):
                 message = (
                     "a sub-query of IN with an aggregate cannot use columns of the outer query. Write it as a join."
                 )

@@ -48,6 +48,19 @@ INSERT INTO b VALUES (1, 'x', 3), (2, 'y', 4), (3, 'y', 9);
             "SELECT COUNT(*) AS n, k FROM a GROUP BY k HAVING COUNT(*) > 3 OR EXISTS (SELECT 1 FROM b WHERE b.k = a.k)",
             "+I3x +I1y",
         ),
+        (
+            "SELECT id, k FROM a WHERE v > 8 OR EXISTS (SELECT id FROM b GROUP BY id HAVING COUNT(*) > 0)",
+            "+I2y +I1x +I1x -D2y +I2y +I3x",
+        ),
+        ("SELECT id, k FROM a WHERE v > 8 OR EXISTS (SELECT MAX(w) FROM b)", "+I1x +I2y +I1x +I3x"),
+        (
+            "SELECT COUNT(*) AS n FROM a WHERE v < 6 OR EXISTS (SELECT 1 FROM b LIMIT 1)",
+            "+I1 -U1 +U2 -U2 +U1 -U1 +U2 -U2 +U1 -U1 +U2 -U2 +U3 -U3 +U4",
+        ),
+        (
+            "SELECT SUM(CASE WHEN EXISTS (SELECT 1 FROM b WHERE b.id = a.id) THEN 1 ELSE 0 END) AS c FROM a",
+            "+I0 -U0 +U1 -U1 +U2 -U2 +U3 -U3 +U4",
+        ),
     ],
 )
 def test_rows_come_and_go_with_their_partners(query: str, expected: str, spark: SparkSession) -> None:
@@ -61,11 +74,10 @@ def test_rows_come_and_go_with_their_partners(query: str, expected: str, spark: 
     [
         ("EXISTS (SELECT nope FROM b WHERE b.id = a.id)", "unknown column 'nope'. Available: id, k, w."),
         ("EXISTS (SELECT 1 FROM b WHERE b.id > a.id)", "a sub-query and the outer query are related by equality"),
-        ("EXISTS (SELECT MAX(w) FROM b WHERE b.id = a.id)", "a sub-query is supported in FROM, for one value"),
-        (
-            "id IN (SELECT id FROM b)",
-            "instead of x IN (SELECT y FROM t ...): EXISTS (SELECT y FROM t WHERE t.y = x ...)",
-        ),
+        ("EXISTS (SELECT w FROM b WHERE b.id = a.id GROUP BY w)", "has a FROM and a WHERE only. Write it as a join"),
+        ("id IN (SELECT id, k FROM b)", "the query of IN has to give one column, but it gives id, k."),
+        ("(id, k) IN (SELECT id FROM b)", "the query of IN has to give 2 columns, but it gives id."),
+        ("id IN (SELECT MAX(id) FROM b WHERE b.k = a.k)", "has a FROM and a WHERE only. Write it as a join"),
     ],
 )
 def test_what_is_not_read_is_told(condition: str, sentence: str, spark: SparkSession) -> None:
