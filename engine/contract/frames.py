@@ -52,6 +52,8 @@ END_STEP: Final = "__end_step"
 PLACE: Final = "__place"
 ENDS: Final = (END_SEQ, END_STEP, PLACE)
 """In mini-batch: the end of a record's bundle, and the key's place in the bundle."""
+FOLDS: Final = ("__fold_seq", "__fold_step", "__fold_place")
+"""For a record of an open bundle, the same of the fold of the first phase that contains it."""
 
 ORDINAL: Final = "__ordinal"
 """An event's place among the events of its source, from 0."""
@@ -118,6 +120,7 @@ _TYPES: Final = {
     LINE: BIGINT,
     RAW: STRING,
     REASON: STRING,
+    **dict(zip((*ENDS, *FOLDS), (BIGINT, BINARY, BIGINT) * 2, strict=True)),
 }
 
 _WATERMARKS: Final = {

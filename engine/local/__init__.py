@@ -149,9 +149,13 @@ class LocalRun:
         records = gathered.records
         if step.bundling is not None:
             ends = flushes(node.inputs, self._timelines, self._by_time, self._numbers.firsts, self._numbers.idle)
-            bundles = Bundles(step.bundling, ends, node.rank, key_order(node, step, gathered.key_types))
+            bundles = Bundles(step.bundling, ends, node.rank)
             # At the end of the input there are no more open bundles.
-            records = [keyed for keyed in bundles.bundled(records, len(step.inputs)) if keyed.record.end is not None]
+            records = [
+                keyed
+                for keyed in bundles.bundled(records, len(step.inputs), key_order(node, step, gathered.key_types))
+                if keyed.record.end is not None
+            ]
         timeline = Timeline.of([])
         if step.uses_time:
             timeline = combined_watermark(self._timelines, node.above, self._numbers.idle)

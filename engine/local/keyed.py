@@ -17,8 +17,7 @@ from engine.contract.step import Keyed
 from engine.expressions import Expression
 from engine.expressions.analyzer import TypeRules
 from engine.local.values import Spark, plain_values, select
-from engine.mini_batch.bundles import KeyedRecord, unordered
-from engine.model.binary_row import hash_of, row_encoder
+from engine.mini_batch.bundles import KeyedRecord, key_hash
 from engine.model.position import ORDINALS
 from engine.model.row_values import to_pylist
 from engine.model.schema import Schema
@@ -95,12 +94,8 @@ def comparable(key: Key) -> Key:
 
 
 def key_order(node: NodePlan, step: Keyed, key_types: Sequence[Type]) -> Callable[[Key], int]:
-    """The hash by which Flink's hash maps order the keys; a constant if it is unknown."""
-    order = hashed_order(step, node.inputs[0].schema)
-    encode = row_encoder([key_types[at] for at in order]) if key_types else None
-    if encode is None or not order:
-        return unordered
-    return lambda key: hash_of(encode(tuple(key[at] for at in order)))
+    """The hash by which Flink's hash maps order the keys."""
+    return key_hash(key_types, hashed_order(step, node.inputs[0].schema) if key_types else ())
 
 
 Begin = Callable[[Timeline], Loop]

@@ -1,1 +1,1 @@
-"""Mini-batch: records are buffered in bundles and folded; `engine.runtime.mini_batch` finds the ends of bundles."""
+"""Mini-batch: records are buffered in bundles and folded; `engine.runtime.keyed.bundling` divides them over tasks."""

@@ -114,10 +114,9 @@ class Replay:
             lines = self._timelines()
             firsts = {source: first for source in lines if (first := self._marks.first(source)) is not None}
             ends = flushes(plan.inputs, lines, self._node.by_time, firsts, self._marks.idle)
-            bundles = Bundles(step.bundling, ends, plan.rank, key_order(plan, step, self._key_types))
-            self._bundled = [
-                keyed for keyed in bundles.bundled(ordered, len(step.inputs)) if key is None or is_same(keyed.key, key)
-            ]
+            bundles = Bundles(step.bundling, ends, plan.rank)
+            bundled = bundles.bundled(ordered, len(step.inputs), key_order(plan, step, self._key_types))
+            self._bundled = [keyed for keyed in bundled if key is None or is_same(keyed.key, key)]
         for of_key, record in self._bundled:
             if record.end is not None and self._bundled_until < record.end.seq <= until:
                 self._begin(of_key)

@@ -3,7 +3,6 @@
 arrivals      the events: sources read once, numbered, with their watermarks; bounded, or live
 edges         the data between steps: files of records, views of them, and the stateless steps computed on the way
 keyed         stateful steps: records distributed by key over tasks, sorted, and processed by kernels with keyed state
-mini_batch    bundles of records for stateful steps
 outbox        the records that a live run's sinks write to their targets
 context       what all parts of one run share
 epoch         one epoch: every operator as (inputs' delta, state) -> (output delta, new state)

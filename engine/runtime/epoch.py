@@ -2,7 +2,7 @@
 
 edges/<node>/<port>/epoch=<k>/                                  a node's records
 steps/<node>/epoch=<k>/{states,merged,late,fires,key_times}/    the other files of a keyed node
-inputs/<node>/epoch=<k>/{closed,open,buckets}/      its input, if Spark computed it, or if it has many buckets
+inputs/<node>/epoch=<k>/{computed,closed,open,buckets}/         its input: if Spark computed it, by bundles, by buckets
 """
 
 from __future__ import annotations
@@ -30,13 +30,15 @@ from engine.runtime.edges.native import run_native
 from engine.runtime.edges.records import EdgeRecords, frame_of_kinds
 from engine.runtime.edges.shared_jobs import SharedJobs
 from engine.runtime.keyed.account import HELD, Points, held_of
+from engine.runtime.keyed.bundling import BundlingTask, bundled
 from engine.runtime.keyed.chunks import ColumnarTask
 from engine.runtime.keyed.inputs import (
+    READ_BY_EACH,
     Gathered,
-    Piece,
-    Shape,
+    RowsPiece,
     StepInput,
     gather,
+    hashed_order,
     layout_of,
     spread,
 )
@@ -44,10 +46,8 @@ from engine.runtime.keyed.local_times import LocalTimes
 from engine.runtime.keyed.node_files import EXPIRED, FIRES, KEY_TIMES, LATE, MERGED, STATES, NodeFiles
 from engine.runtime.keyed.states import StateFile, StateStore
 from engine.runtime.keyed.worker import PlainTask
-from engine.runtime.mini_batch.gathering import bundled_pieces
-from engine.runtime.mini_batch.on_spark import Flushes
 from engine.runtime.record_search import Suspects, suspects_of_native
-from engine.runtime.reports import Batches, Report, RunTasks, run_each, task_name
+from engine.runtime.reports import Batches, Report, run_each, task_name
 from engine.runtime.steps import sources_by_event_time, step_of
 from engine.spark.workspace import Workspace
 
@@ -265,11 +265,16 @@ class EpochRunner:
         given = StepInput(step, inputs, [self.run.plan.passing(input_) for input_ in node.inputs])
         folder = ("inputs", node.id, f"epoch={epoch}")
         run = self.run.watched.of(node.id, given.suspects)
-        if step.bundling is not None:
-            shape, pieces = self._bundles(node, given, events, folder, run)
-        else:
-            shape, pieces = gather(self.run.spark, self.workspace, given, folder, run)
+        shape, pieces = gather(self.run.spark, self.workspace, given, folder, run)
         buckets = self.run.partitions or self._buckets(inputs)
+        if step.bundling is not None:
+            carried = map(RowsPiece, self._open_bundles.get(node.id, ()))
+            order = tuple(hashed_order(step, node.inputs[0].schema))
+            clocks = self._ends_of_bundles(node, events)
+            task = BundlingTask(
+                *(self.workspace, shape, (*pieces, *carried), step.bundling, clocks, node.rank, order, folder)
+            )
+            shape, pieces, self._open_bundles[node.id] = bundled(self.run.spark, task, min(buckets, READ_BY_EACH))
         return spread(self.run.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
 
     def _buckets(self, inputs: Sequence[EdgeRecords]) -> int:
@@ -299,26 +304,12 @@ class EpochRunner:
             self._clocks[name] = clock
         return clock
 
-    def _bundles(
-        self, node: NodePlan, given: StepInput, events: EpochEvents, folder: Sequence[str], run: RunTasks
-    ) -> tuple[Shape, tuple[Piece, ...]]:
-        """The records of a mini-batch step's input whose bundles end; the rest is kept for the next epoch."""
+    def _ends_of_bundles(self, node: NodePlan, events: EpochEvents) -> tuple[Clock, ...]:
+        """The watermarks of a mini-batch step's inputs."""
         ends_only = frozenset(events.lines) - sources_by_event_time(self.run.plan)
         clocks = (self._clock(input_.derived.above, events, ends_only) for input_ in node.inputs)
         # With the event before the epoch: a source may begin right after it.
-        flushes = Flushes(tuple(replace(clock, after_seq=clock.after_seq - 1) for clock in clocks))
-        shape, pieces, self._open_bundles[node.id] = bundled_pieces(
-            self.run.spark,
-            self.run.files,
-            given,
-            self._open_bundles.get(node.id, ()),
-            flushes,
-            rank=node.rank,
-            schema=node.inputs[0].schema,
-            folder=folder,
-            run=run,
-        )
-        return shape, pieces
+        return tuple(replace(clock, after_seq=clock.after_seq - 1) for clock in clocks)
 
     def _dropped(self, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:
         """The input records that were dropped, once each, as they arrived."""

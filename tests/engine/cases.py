@@ -59,7 +59,7 @@ from engine.contract.columnar_kernel import ColumnarKernel, Layout
 from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Loop, Output, Saved
 from engine.contract.state_in_words import Label, Names
 from engine.local.keyed import outcome_of, plain_loop, run_keys
-from engine.mini_batch.bundles import Bundles, KeyedRecord, unordered
+from engine.mini_batch.bundles import Bundles, KeyedRecord
 from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.model.position import ordinal
 from engine.model.row import Row
@@ -287,7 +287,7 @@ def parse_given(case: Case) -> Given:
             steps.append((named["seq"], named["wm"]))
     timeline = Timeline.of(steps)
     if case.bundle is not None:
-        bundles = Bundles(Bundling(case.bundle), [int(seq) for seq in timeline.seqs], 0, unordered)
+        bundles = Bundles(Bundling(case.bundle), timeline.seqs, 0)
         records = [each for each in bundles.bundled(records, case.ports) if each.record.end is not None]
     return Given(tuple(records), timeline, Timeline.of(clock))
 

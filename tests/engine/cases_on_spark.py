@@ -155,8 +155,8 @@ class _CaseRun:
         keys = {key_name(at): type_ for at, type_ in enumerate(of_key)}
         values = [{value_name(port, at): type_ for at, type_ in enumerate(types)} for port, types in enumerate(by_port)]
         columns = [(name, spark_type(type_).arrow) for named in (keys, *values) for name, type_ in named.items()]
-        ends = zip(ENDS, _END_TYPES, strict=True) if self.case.bundle else ()
-        fields = [*arrow_fields(PORT, SEQ, STEP, KIND), *(pa.field(*each) for each in (*columns, *ends))]
+        ends = arrow_fields(*ENDS) if self.case.bundle else ()
+        fields = [*arrow_fields(PORT, SEQ, STEP, KIND), *columns, *ends]
         return Shape(tuple(keys), tuple(map(tuple, values)), pa.schema(fields))
 
     @property
@@ -196,6 +196,3 @@ class _CaseRun:
         # The source ends after all events: a case has the end of its input in its own watermarks.
         lines = {_SOURCE: SourceLine((Rises(path),), max([0, *self.given.seqs]) + 1)}
         return Clock(self.workspace, lines, _SOURCE, first, last)
-
-
-_END_TYPES = (pa.int64(), pa.binary(), pa.int64())

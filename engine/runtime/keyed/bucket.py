@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar.codes import codes_of, order_of
+from engine.columnar.positions import by_position
 from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Longs, no_state
 from engine.contract.frames import GROUP, arrow_fields
 from engine.runtime.keyed.inputs import Gathered, key_hashes
-from engine.runtime.keyed.positions import by_position
 from engine.runtime.keyed.states import Kept, StateStore
 
 

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from engine.columnar.paths import longer
 from engine.contract.columnar_kernel import Layout
-from engine.contract.frames import END_SEQ, ENDS, KIND, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
+from engine.contract.frames import KIND, PORT, POSITION, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.contract.recorder import EdgeFile
 from engine.contract.step import Keyed, KeyedInput
 from engine.expressions import Expression, mentioned
@@ -31,7 +30,7 @@ from engine.expressions.costs import bounded
 from engine.model.position import ordinal
 from engine.model.schema import Schema
 from engine.model.spark_types import type_of_data
-from engine.model.types import BOOLEAN, VOID, quote
+from engine.model.types import BOOLEAN, VOID, Type, quote
 from engine.planner import NodePlan
 from engine.runtime.edges.records import EdgeRecords, frame_of_kinds, meeting, of_kinds
 from engine.runtime.keyed.hashing import Hashes, bucket_of, hashes_of
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from engine.expressions.vectors import ArrowFunction
 
 # With more buckets than these, the input is distributed once, instead of being read by each task.
-_READ_BY_EACH: Final = 4
+READ_BY_EACH: Final = 4
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Shape:
     """The columns of a step's input. keys: of the key. values: by port, the columns of the values.
 
     kind, step: common to all records, if KIND or STEP is left out. rows: the columns, timestamps as BIGINT
-    microseconds.
+    microseconds. key_types: of the key, before that.
     """
 
     keys: tuple[str, ...]
@@ -61,6 +60,7 @@ class Shape:
     rows: pa.Schema
     kind: int | None = None
     step: bytes | None = None
+    key_types: tuple[Type, ...] = ()
 
     @property
     def key_fields(self) -> tuple[pa.Field, ...]:
@@ -185,14 +185,13 @@ def gather(
     step, inputs = given.step, given.edges
     functions_of = [compiled(keyed, records.schema) for keyed, records in zip(step.inputs, inputs, strict=True)]
     if any(functions is None for functions in functions_of):
-        shape, pieces, _ = pieces_of(workspace, gathered_frame(spark, given), step, folder, run)
-        return shape, pieces
+        return _pieces_of(workspace, _gathered_frame(spark, given), step, folder, run)
     has_ports = len(inputs) > 1
     implied = inputs[0] if not has_ports else EdgeRecords(inputs[0].schema, (), 0)
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
     fields = [*([PORT] if has_ports else []), SEQ]
     fields += [*([STEP] if implied.step is None else []), *([KIND] if implied.kind is None else [])]
-    typed: dict[str, pa.DataType] = {}
+    types: dict[str, Type] = {}
     values: list[tuple[str, ...]] = []
     pieces_now: list[Piece] = []
     for port, (keyed, records, functions) in enumerate(zip(step.inputs, inputs, functions_of, strict=True)):
@@ -203,13 +202,14 @@ def gather(
         names = tuple(places.setdefault(value, value_name(port, at)) for at, value in enumerate(keyed.values))
         values.append(names)
         computed |= {name: functions[value] for name, value in zip(names, keyed.values, strict=True)}
-        typed |= {name: plain_type(function.type.arrow) for name, function in computed.items()}
-        pieces_now += edge_pieces(keyed, records, functions, computed, given.passing[port], port, has_ports)
-    rows = pa.schema([*arrow_fields(*fields), *(pa.field(name, type_) for name, type_ in typed.items())])
-    return Shape(keys, tuple(values), rows, implied.kind, implied.step), tuple(pieces_now)
+        types |= {name: function.type for name, function in computed.items()}
+        pieces_now += _edge_pieces(keyed, records, functions, computed, given.passing[port], port, has_ports)
+    rows = pa.schema([*arrow_fields(*fields), *((name, plain_type(type_.arrow)) for name, type_ in types.items())])
+    key_types = tuple(types[key] for key in keys)
+    return Shape(keys, tuple(values), rows, implied.kind, implied.step, key_types), tuple(pieces_now)
 
 
-def edge_pieces(
+def _edge_pieces(
     one: KeyedInput,
     records: EdgeRecords,
     functions: Mapping[str, ArrowFunction],
@@ -236,7 +236,7 @@ def spread(
     """The input by buckets of keys, written as files."""
     if not shape.keys:
         buckets = 1
-    if buckets <= _READ_BY_EACH:
+    if buckets <= READ_BY_EACH:
         return Gathered(workspace, shape, (tuple(pieces),) * buckets, is_spread=buckets == 1)
 
     def task(piece: Piece) -> Iterator[Report]:
@@ -257,7 +257,7 @@ def spread(
     return Gathered(workspace, shape, tuple(map(tuple, by_bucket)), is_spread=True)
 
 
-def gathered_frame(spark: SparkSession, given: StepInput) -> DataFrame:
+def _gathered_frame(spark: SparkSession, given: StepInput) -> DataFrame:
     """The keys and values of all inputs, as Spark computes them."""
     whole: DataFrame | None = None
     for port, (records, kinds) in enumerate(zip(given.edges, given.passing, strict=True)):
@@ -268,35 +268,27 @@ def gathered_frame(spark: SparkSession, given: StepInput) -> DataFrame:
     return whole
 
 
-def pieces_of(
+def _pieces_of(
     workspace: Workspace, frame: DataFrame, step: Keyed, folder: Sequence[str], run: RunTasks
-) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
-    """A gathered frame as pieces; in mini-batch also the files of the records whose bundle is still open."""
-    arrow = pa.schema([(field.name, type_of_data(field.dataType).arrow) for field in frame.schema.fields])
-    bundled = step.bundling is not None
+) -> tuple[Shape, tuple[Piece, ...]]:
+    """A gathered frame as pieces."""
+    types = {field.name: type_of_data(field.dataType) for field in frame.schema.fields}
+    arrow = pa.schema([(name, type_.arrow) for name, type_ in types.items()])
 
     def task(batches: Batches) -> Iterator[Report]:
-        name = f"{task_name()}.parquet"
-        closed, still_open = (PartFile(workspace.place(*folder, what, name), arrow) for what in ("closed", "open"))
+        file = PartFile(workspace.place(*folder, "computed", f"{task_name()}.parquet"), arrow)
         for batch in batches:
-            rows = pa.RecordBatch.from_arrays(batch.columns, schema=arrow)
-            if bundled:
-                is_open = rows.column(END_SEQ).is_null()
-                still_open.write(rows.filter(is_open))
-                rows = rows.filter(pc.invert(is_open))
-            closed.write(rows)
-        yield {
-            "closed": closed.path if closed.close() else None,
-            "open": still_open.path if still_open.close() else None,
-        }
+            file.write(pa.RecordBatch.from_arrays(batch.columns, schema=arrow))
+        if file.close():
+            yield {"path": file.path}
 
-    reports = run(frame, task)
-    paths = {what: sorted(report[what] for report in reports if report[what]) for what in ("closed", "open")}
+    paths = sorted(report["path"] for report in run(frame, task))
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
     values = [tuple(value_name(port, at) for at in range(len(keyed.values))) for port, keyed in enumerate(step.inputs)]
-    names = [PORT, *POSITION, *keys, *(name for of_port in values for name in of_port), *(ENDS if bundled else ())]
+    names = [PORT, *POSITION, *keys, *(name for of_port in values for name in of_port)]
     rows = pa.schema([(name, plain_type(arrow.field(name).type)) for name in names])
-    return Shape(keys, tuple(values), rows), tuple(map(RowsPiece, paths["closed"])), tuple(paths["open"])
+    shape = Shape(keys, tuple(values), rows, key_types=tuple(types[key] for key in keys))
+    return shape, tuple(map(RowsPiece, paths))
 
 
 def hashed_order(step: Keyed, schema: Schema) -> list[int]:

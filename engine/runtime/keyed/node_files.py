@@ -9,13 +9,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from engine.columnar.positions import by_position
 from engine.columnar.runs import distinct
 from engine.contract.columnar_kernel import NEVER, Fired, Longs
 from engine.contract.frames import POSITION, expired_schema, fires_schema, key_times_schema, late_schema
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.hashing import hashes_of
 from engine.runtime.keyed.local_times import LocalTimes
-from engine.runtime.keyed.positions import by_position
 from engine.runtime.keyed.states import StateStore
 from engine.runtime.reports import Report
 from engine.spark.workspace import PartFile

@@ -12,6 +12,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.columnar.positions import by_position
 from engine.contract.columnar_kernel import NEVER
 from engine.contract.frames import KIND, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.model.schema import Schema
@@ -19,7 +20,6 @@ from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.bucket import Slice, load
 from engine.runtime.keyed.inputs import Gathered, Shape, Share
 from engine.runtime.keyed.node_files import NodeFiles
-from engine.runtime.keyed.positions import by_position
 from engine.runtime.keyed.states import StateFile, StateStore
 from engine.spark.workspace import Workspace
 

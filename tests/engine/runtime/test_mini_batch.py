@@ -5,7 +5,6 @@ The keys of a bundle are emitted in order of their buckets in Flink's hash map: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from pyspark.sql import SparkSession
 from engine.model.changelog import UPDATE_BEFORE
 from engine.model.pipeline import Pipeline
 from engine.runtime.in_process import in_process
-from engine.runtime.mini_batch.in_one_task import bundled_in_one_task
 from tests.engine.planning import columns, pipeline_of
 from tests.golden.trace import TraceRecorder, run_pipeline
 
@@ -49,25 +47,19 @@ def with_options(pipeline: Pipeline, **options: str) -> Pipeline:
 
 @pytest.fixture
 def runs(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs a pipeline in one epoch, cut into epochs on several partitions, and with bundles by Spark: all are equal.
+    """Runs a pipeline in one epoch, cut into epochs on several partitions, and in Spark's workers: all are equal.
 
-    In the last run, Spark jobs compute the bundles of the second of three epochs, as for many records.
+    In the last run, keys and values are those that Spark computes, as if Arrow could not.
     """
-    asked: list[str] = []
-
-    def in_turns(*given: Any, folder: Sequence[str], **more: Any) -> Any:
-        asked.append(folder[-1])
-        return None if folder[-1] == "epoch=1" else bundled_in_one_task(*given, folder=folder, **more)
 
     def run(pipeline: Pipeline, epochs: int = 4) -> TraceRecorder:
         with in_process():
             whole = run_pipeline(pipeline, spark, tmp_path, tmp_path / "whole")
             cut = run_pipeline(pipeline, spark, tmp_path, tmp_path / "cut", epochs=epochs, partitions=3)
-            assert cut.text() == whole.text()
-            monkeypatch.setattr("engine.runtime.mini_batch.gathering.bundled_in_one_task", in_turns)
-            there = run_pipeline(pipeline, spark, tmp_path, tmp_path / "there", epochs=3, partitions=3)
+        assert cut.text() == whole.text()
+        monkeypatch.setattr("engine.runtime.keyed.inputs.compiled", lambda *given: None)
+        there = run_pipeline(pipeline, spark, tmp_path, tmp_path / "there", epochs=2, partitions=6)
         assert there.text() == whole.text()
-        assert set(asked) == {"epoch=0", "epoch=1", "epoch=2"}
         return whole
 
     return run

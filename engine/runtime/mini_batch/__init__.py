@@ -1,1 +1,0 @@
-"""Mini-batch in a run: the bundle of each record of a keyed step."""
