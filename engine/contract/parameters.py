@@ -30,6 +30,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from engine.expressions.flink_sql import FlinkSql, flink, flink_in
+from engine.functions.spark_text import written_here
 
 MOST_CHARS: Final = 1_000_000
 """The most characters of an expression."""
@@ -158,6 +159,8 @@ class Parameters(BaseModel):
             raise ValueError(message)
         if typed is not None:
             return FlinkSql(text)
+        if (written := written_here(text)) is not None:
+            return written
         from engine.expressions.spellings import as_spark
 
         return as_spark(text)

@@ -31,7 +31,7 @@ from engine.expressions.allowed import refusal
 from engine.expressions.bounds import fixed, interval, required
 from engine.expressions.changing import may_cease
 from engine.expressions.conditions import compile_condition
-from engine.expressions.parsing import UNREADABLE, Word, called, tree_of, words_of
+from engine.expressions.parsing import UNREADABLE, called, tree_of
 from engine.model.schema import Column, Schema
 from engine.model.value_interval import ANY_VALUE, ValueInterval
 
@@ -46,7 +46,6 @@ class Expression:
     """A Spark SQL expression. `sql` is the text as written; two expressions are equal if it is equal."""
 
     sql: str
-    _words: tuple[Word, ...] | None = field(compare=False, repr=False)
     _tree: exp.Expr | None = field(compare=False, repr=False)
 
     @classmethod
@@ -56,18 +55,17 @@ class Expression:
 
     def columns(self, schema: Schema) -> frozenset[str]:
         """The columns that the expression mentions, and possibly more, but never fewer."""
-        words = self._words
-        if words is None or self._may_take_all(words):
+        if self._tree is None or any(map(_takes_all, self._tree.walk())):
             return frozenset(schema.names)
-        names = {word.text for word in words if word.is_name}
+        names = {name.name.lower() for name in self._tree.find_all(exp.Identifier)}
         return frozenset(column.name for column in schema if column.name.lower() in names)
 
     def plain_column(self, schema: Schema) -> Column | None:
         """The column that is passed on unchanged, or None if something is computed."""
-        # By the word, not by the tree: if there is a column `current_date`, Spark reads the bare word as the column.
-        if self._words is None or len(self._words) != 1 or not self._words[0].is_name:
-            return None
-        return _column(self._words[0].text, schema)
+        if self._tree is None:
+            # A word of the grammar, such as `select`, may be the name of a column.
+            return _column(self.sql, schema)
+        return _column_of(self._tree, schema) if isinstance(self._tree, exp.Column) else None
 
     def cast_column(self, schema: Schema) -> Column | None:
         """The column that is passed on, unchanged or cast to another type; None if something else is computed."""
@@ -125,13 +123,6 @@ class Expression:
         """The expression on whole Arrow columns of this schema; None if the result could differ from Spark's."""
         return _on_arrow(self, schema)
 
-    def _may_take_all(self, words: tuple[Word, ...]) -> bool:
-        """Whether it may refer to columns without naming them: all by `struct(*)`, any by `identifier('a')`."""
-        marks = [word.text for word in words if not word.is_quoted]
-        if "identifier" in marks[:-1] and marks[marks.index("identifier") + 1] == "(":
-            return True
-        return "*" in marks and (self._tree is None or self._tree.find(exp.Star) is not None)
-
 
 def mentioned(texts: Iterable[str | None], schema: Schema) -> tuple[str, ...]:
     """The columns of a schema, in its order, that at least one of the expressions mentions."""
@@ -147,7 +138,12 @@ def _parse(text: str) -> Expression:
         tree = tree_of(text)
     except UNREADABLE:
         tree = None
-    return Expression(text, words_of(text), tree)
+    return Expression(text, tree)
+
+
+def _takes_all(part: exp.Expr) -> bool:
+    """Whether it may refer to columns without naming them: all by `struct(*)`, any by `identifier('a')`."""
+    return isinstance(part, exp.Star) or called(part) == "identifier"
 
 
 @lru_cache(maxsize=8192)

@@ -12,11 +12,12 @@ from typing import Final
 from sqlglot.errors import ParseError
 
 from engine.errors import ExpressionError, shortened
-from engine.expressions.allowed import TOO_DEEP, refusal, same_words
+from engine.expressions.allowed import MOST_WORDS, TOO_DEEP, refusal, same_words
 from engine.expressions.flink_sql import FlinkSql
 from engine.expressions.inference import inferred
 from engine.expressions.parsing import UNREADABLE, tree_if_readable, tree_of
 from engine.expressions.untyped import UnresolvedColumn, Untyped
+from engine.functions.spark_text import written_here
 from engine.model.schema import Schema
 from engine.model.types import Timestamp, Type
 
@@ -42,12 +43,13 @@ class TypeRules:
 @lru_cache(maxsize=16384)
 def _judged(expression: str, schema: Schema) -> Type | str:
     """The type of an expression, or why it is refused."""
-    if (refused := refusal(expression, schema)) is not None:
-        return refused
-    if tree_if_readable(expression) is None:
-        return _unreadable(expression)
-    if same_words(expression) is not None:
-        return _AMBIGUOUS
+    if written_here(expression) is None or len(expression) > MOST_WORDS:
+        if (refused := refusal(expression, schema)) is not None:
+            return refused
+        if tree_if_readable(expression) is None:
+            return _unreadable(expression)
+        if same_words(expression) is not None:
+            return _AMBIGUOUS
     try:
         return inferred(expression, schema)
     except (Untyped, UnresolvedColumn) as error:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Self
 
+from engine.functions.spark_text import SparkText
+
 _MARK: Final = "flink"
 
 
-class FlinkSql(str):
+class FlinkSql(SparkText):
     """The expression as Spark SQL once it is bound to columns, before that as it was typed.
 
     flink: as it was typed. digits: of a bound moment, those of its seconds, which Spark's types do not tell.
@@ -23,21 +25,16 @@ class FlinkSql(str):
 
     def __new__(cls, flink: str, spark: str | None = None, digits: int | None = None) -> Self:
         """A typed expression, bound if there is Spark SQL for it."""
-        expression = super().__new__(cls, flink if spark is None else spark)
+        if isinstance(spark, SparkText):
+            expression = super().__new__(cls, spark, spark.shape, spark.parts, spark.leaf)
+        else:
+            expression = super().__new__(cls, flink if spark is None else spark)
         expression.flink, expression.digits = str(flink), digits
         return expression
 
     def bound(self, spark: str) -> Self:
         """The same with other Spark SQL."""
         return type(self)(self.flink, spark, self.digits)
-
-    def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """Workers evaluate it, as any other text of Spark SQL."""
-        return str, (str(self),)
-
-    def __deepcopy__(self, memo: object) -> Self:
-        """Itself, as any text."""
-        return self
 
 
 def flink(text: str) -> dict[str, str]:

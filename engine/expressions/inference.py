@@ -43,6 +43,7 @@ from engine.expressions.part_types import (
 )
 from engine.expressions.signatures import result_of
 from engine.expressions.untyped import UnresolvedColumn, Untyped, why_untyped
+from engine.functions.spark_text import written_here
 from engine.model.schema import Schema
 from engine.model.types import (
     AVAILABLE,
@@ -65,7 +66,8 @@ def inferred(text: str, schema: Schema) -> Type:
     """The type of a readable expression. Raises Untyped and UnresolvedColumn."""
     tree = tree_if_readable(text)
     assert tree is not None
-    foreign = set(foreign_types(text)) - {column.name.lower() for column in schema}
+    written = () if written_here(text) is not None else foreign_types(text)
+    foreign = set(written) - {column.name.lower() for column in schema}
     if foreign:
         sentence = f"{unknown_name('type', min(foreign).upper(), AVAILABLE)}."
         raise Untyped(sentence)

@@ -7,7 +7,7 @@ an unreadable text is just a text.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from sqlglot import Dialect, TokenType, exp
 from sqlglot.dialects.spark import Spark
@@ -17,6 +17,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token
 
 from engine.functions.json_syntax import PARSERS as JSON_PARSERS
+from engine.functions.spark_text import SparkText, part_at, written_here
 
 # Besides its own errors, the parser raises others for a few unexpected texts and for very deep ones.
 UNREADABLE: Final = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, RecursionError)
@@ -80,39 +81,10 @@ class SparkSql(Spark):
 SPARK: Final = SparkSql
 
 
-class Word(NamedTuple):
-    """A word or an operator outside of literals and comments, in lower case. is_quoted: a name in backticks."""
-
-    text: str
-    is_quoted: bool
-
-    @property
-    def is_name(self) -> bool:
-        """Whether it can name a column: not a number, an operator, TRUE, FALSE or NULL."""
-        if self.is_quoted:
-            return True
-        is_word = self.text.replace("_", "a").isalnum() and not self.text.isdigit()
-        return is_word and self.text not in ("true", "false", "null")
-
-
 @lru_cache(maxsize=2048)
 def tokens_of(text: str) -> tuple[Token, ...]:
     """The tokens of a text, for all that look at it. Raises one of UNREADABLE."""
     return tuple(Dialect.get_or_raise(SPARK).tokenize(text))
-
-
-def words_of(text: str) -> tuple[Word, ...] | None:
-    """The words and operators of an expression in order; a literal is an empty word. None for an unreadable text."""
-    try:
-        tokens = tokens_of(text)
-    except UNREADABLE:
-        return None
-    return tuple(
-        Word("", False)
-        if token.token_type in VALUES
-        else Word(token.text.lower(), token.token_type is TokenType.IDENTIFIER)
-        for token in tokens
-    )
 
 
 def renamed_in(text: str, old: str, new: str) -> str:
@@ -135,7 +107,29 @@ def renamed_in(text: str, old: str, new: str) -> str:
 
 @lru_cache(maxsize=8192)
 def tree_of(text: str) -> exp.Expr:
-    """The tree of an expression, for all that look at it. Raises one of UNREADABLE; a SqlglotError has a message."""
+    """The tree of an expression, for all that look at it. Raises one of UNREADABLE; a SqlglotError has a message.
+
+    What was written here is not parsed.
+    """
+    return _parsed(text) if (written := written_here(text)) is None else _composed(written)
+
+
+def _composed(text: SparkText) -> exp.Expr:
+    whole: exp.Expr = (text.leaf or _shape(text.shape)).copy()
+    for column in list(whole.find_all(exp.Column)):
+        if (at := part_at(column.name)) is not None:
+            part = tree_of(text.parts[at]).copy()
+            whole = part if column is whole else whole
+            column.replace(part)
+    return whole
+
+
+@lru_cache(maxsize=8192)
+def _shape(shape: str) -> exp.Expr:
+    return _parsed(shape)
+
+
+def _parsed(text: str) -> exp.Expr:
     trees = Dialect.get_or_raise(SPARK).parser().parse_into(exp.Expr, list(tokens_of(text)), text)
     tree = trees[0] if len(trees) == 1 else None
     if not isinstance(tree, exp.Expr) or isinstance(tree, exp.Command):

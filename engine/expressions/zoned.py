@@ -22,6 +22,7 @@ from engine.expressions.inference import Inference
 from engine.expressions.parsing import SPARK, UNREADABLE, tree_if_readable
 from engine.expressions.untyped import UnresolvedColumn, Untyped
 from engine.functions.function import names
+from engine.functions.spark_text import SparkText
 from engine.model.schema import Schema
 from engine.model.types import DATE, STRING, Array, Map, Time, Timestamp, Type
 from engine.model.zones import Zone
@@ -57,7 +58,7 @@ def in_zone(text: str, schema: Schema, zone: Zone) -> str:
         return text
     zoned = _Zoned(zone, noted.types)
     rewritten = zoned.of(tree)
-    return rewritten.sql(dialect=SPARK) if zoned.is_changed else text
+    return SparkText(rewritten.sql(dialect=SPARK), leaf=rewritten) if zoned.is_changed else text
 
 
 def is_typed(text: str, schema: Schema) -> bool:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol
 
 from sqlglot import exp
 
+from engine.functions.spark_text import SparkText, place
+from engine.functions.spark_text import text as text
 from engine.model.schema import Schema
 from engine.model.types import Type
 
@@ -45,11 +47,6 @@ Write = Callable[[Writing, exp.Anonymous], str | None]
 def names(words: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(words.split())
-
-
-def text(value: str) -> str:
-    """A string as a Spark SQL literal, with escaped backslashes and quotes."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def given(call: exp.Anonymous) -> list[exp.Expr]:
@@ -141,6 +138,10 @@ class Function:
 
     def written(self, arguments: list[str]) -> str:
         """The call in Spark SQL; only for one with a template."""
+        places = [place(at) for at in range(len(arguments))]
+        return SparkText(self._with(arguments), self._with(places), arguments)
+
+    def _with(self, arguments: Sequence[str]) -> str:
         template = self.fuller if self.fuller and len(arguments) > self.least else self.spark
         values = {str(at): argument for at, argument in enumerate(arguments)}
         values["*"] = ", ".join(arguments)

@@ -13,8 +13,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from engine.functions.function import BadCall, Writing, given, text
+from engine.functions.function import BadCall, Writing, given
 from engine.functions.rows import struct
+from engine.functions.spark_text import as_type, literal, spark_sql, text
 from engine.model.type_texts import type_from
 from engine.model.types import BOOLEAN, STRING, Array, Map, Row, Timestamp, Type, quote
 
@@ -43,6 +44,14 @@ _KNOWN: Final = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 _ENDS: Final = "a JSON function found nothing that fits, and ERROR ON EMPTY or ON ERROR ends the run"
 _TWICE: Final = "JSON_OBJECTAGG has got a key twice, which ends the run"
 _NO_KEY: Final = "JSON_OBJECTAGG has got a key that is NULL, which ends the run"
+_PAIRS: Final = "transform(array_sort({0}), x -> x.`EXPR$1`)"
+_MEMBERS: Final = (
+    f"CASE WHEN exists({{0}}, x -> x.`EXPR$0` IS NULL) THEN CAST(raise_error({text(_NO_KEY)}) AS STRING) "
+    "WHEN size(array_distinct(transform({0}, x -> x.`EXPR$0`))) < size({0}) "
+    f"THEN CAST(raise_error({text(_TWICE)}) AS STRING) "
+    f"ELSE concat('{{{{', coalesce(array_join({_PAIRS}, ','), ''), '}}}}') END"
+)
+"""Of a list of keys with values, an object."""
 
 
 def json_value(writer: Writing, call: exp.Anonymous) -> str:
@@ -50,14 +59,13 @@ def json_value(writer: Writing, call: exp.Anonymous) -> str:
     path, clauses = _Path.of(writer, call), _clauses(call)
     returning = clauses.get("returning")
     target = STRING if returning is None else _declared(returning, call)
-    value = path.found if target == STRING else f"TRY_CAST({path.found} AS {target.sql})"
+    value = path.found if target == STRING else as_type(path.found, target, "TRY_CAST")
     instead = _instead(writer, path, clauses, target)
     error = _branch(writer, clauses.get("on_error"), target)
-    mismatch = f" WHEN {value} IS NULL THEN {error}" if target != STRING and error != "NULL" else ""
-    return (
-        f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {path.is_missing} OR {path.is_nested} THEN {instead}"
-        f"{mismatch} ELSE {value} END"
-    )
+    mismatch = " WHEN {4} IS NULL THEN {5}" if target != STRING and error != "NULL" else ""
+    template = f"CASE WHEN {{0}} IS NULL THEN NULL WHEN {{1}} OR {{2}} THEN {{3}}{mismatch} ELSE {{4}} END"
+    rest = [error] if mismatch else []
+    return spark_sql(template, path.json, path.is_missing, path.is_nested, instead, value, *rest)
 
 
 def is_json(writer: Writing, node: exp.Is) -> str | None:
@@ -65,17 +73,17 @@ def is_json(writer: Writing, node: exp.Is) -> str | None:
     if not isinstance(node.expression, exp.JSON):
         return None
     value = writer.write(node.this)
-    kind = f"schema_of_variant(try_parse_json({value}))"
+    kind = spark_sql("schema_of_variant(try_parse_json({}))", value)
     match str(node.expression.this or "VALUE").upper():
         case "OBJECT":
-            test = f"coalesce({kind} LIKE 'OBJECT%', false)"
+            test = "coalesce({} LIKE 'OBJECT%', false)"
         case "ARRAY":
-            test = f"coalesce({kind} LIKE 'ARRAY%', false)"
+            test = "coalesce({} LIKE 'ARRAY%', false)"
         case "SCALAR":
-            test = f"coalesce(NOT ({kind} LIKE 'OBJECT%' OR {kind} LIKE 'ARRAY%'), false)"
+            test = "coalesce(NOT ({0} LIKE 'OBJECT%' OR {0} LIKE 'ARRAY%'), false)"
         case _:
-            test = f"({kind} IS NOT NULL)"
-    return test
+            test = "({} IS NOT NULL)"
+    return spark_sql(test, kind)
 
 
 class _Path:
@@ -84,12 +92,11 @@ class _Path:
     def __init__(self, json: str, path: str, *, is_lax: bool) -> None:
         self.json = json
         self.is_lax = is_lax
-        self.parsed = f"try_parse_json({json})"
-        self.found = f"get_json_object({json}, {text(path)})"
-        self.variant = f"try_variant_get({self.parsed}, {text(path)}, 'variant')"
-        self.kind = f"schema_of_variant({self.variant})"
-        self.is_missing = f"({self.kind} IS NULL OR {self.kind} = 'VOID')"
-        self.is_nested = f"({self.kind} LIKE 'OBJECT%' OR {self.kind} LIKE 'ARRAY%')"
+        self.found = spark_sql("get_json_object({})", [json, literal(path)])
+        self.variant = spark_sql("try_variant_get(try_parse_json({}), {}, 'variant')", json, literal(path))
+        self.kind = spark_sql("schema_of_variant({})", self.variant)
+        self.is_missing = spark_sql("({0} IS NULL OR {0} = 'VOID')", self.kind)
+        self.is_nested = spark_sql("({0} LIKE 'OBJECT%' OR {0} LIKE 'ARRAY%')", self.kind)
 
     @classmethod
     def of(cls, writer: Writing, call: exp.Anonymous) -> _Path:
@@ -111,10 +118,8 @@ def json_exists(writer: Writing, call: exp.Anonymous) -> str:
     is_word = isinstance(error, exp.Var) and error.name in _KNOWN
     instead = _KNOWN[error.name] if is_word and error is not None else _branch(writer, error, BOOLEAN)
     otherwise = "FALSE" if path.is_lax or error is None else instead
-    return (
-        f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {path.kind} IS NULL THEN {otherwise} "
-        f"ELSE {path.kind} <> 'VOID' END"
-    )
+    template = "CASE WHEN {0} IS NULL THEN NULL WHEN {1} IS NULL THEN {2} ELSE {1} <> 'VOID' END"
+    return spark_sql(template, path.json, path.kind, otherwise)
 
 
 def json_query(writer: Writing, call: exp.Anonymous) -> str:
@@ -122,16 +127,16 @@ def json_query(writer: Writing, call: exp.Anonymous) -> str:
     path, clauses = _Path.of(writer, call), _clauses(call)
     instead = _instead(writer, path, clauses, STRING)
     wrapper = clauses.get("wrapper")
-    scalar = f"to_json({path.variant})"
+    value, missing = path.found, path.is_missing
     if wrapper is None:
-        value, missing = path.found, f"{path.is_missing} OR NOT {path.is_nested}"
+        missing = spark_sql("{} OR NOT {}", missing, path.is_nested)
     else:
-        wrapped = f"concat('[', CASE WHEN {path.is_nested} THEN {path.found} ELSE {scalar} END, ']')"
-        keeps = wrapper.name == "CONDITIONAL"
-        value = f"CASE WHEN {path.kind} LIKE 'ARRAY%' THEN {path.found} ELSE {wrapped} END" if keeps else wrapped
-        missing = path.is_missing
-    sql = f"CASE WHEN {path.json} IS NULL THEN NULL WHEN {missing} THEN {instead} ELSE {value} END"
-    return f"from_json({sql}, 'array<string>')" if "returning" in clauses else sql
+        whole = "concat('[', CASE WHEN {} THEN {} ELSE to_json({}) END, ']')"
+        value = spark_sql(whole, path.is_nested, path.found, path.variant)
+        if wrapper.name == "CONDITIONAL":
+            value = spark_sql("CASE WHEN {} LIKE 'ARRAY%' THEN {} ELSE {} END", path.kind, path.found, value)
+    sql = spark_sql("CASE WHEN {} IS NULL THEN NULL WHEN {} THEN {} ELSE {} END", path.json, missing, instead, value)
+    return spark_sql("from_json({}, 'array<string>')", sql) if "returning" in clauses else sql
 
 
 def _instead(writer: Writing, path: _Path, clauses: dict[str, exp.Expr], target: Type) -> str:
@@ -144,8 +149,8 @@ def _branch(writer: Writing, given: exp.Expr | None, target: Type) -> str:
     if given is None or isinstance(given, exp.Null):
         return "NULL"
     if isinstance(given, exp.Var):
-        return f"CAST(raise_error({text(_ENDS)}) AS {target.sql})"
-    return f"CAST({writer.write(given)} AS {target.sql})"
+        return as_type(spark_sql("raise_error({})", literal(_ENDS)), target)
+    return as_type(writer.write(given), target)
 
 
 def json_object(writer: Writing, call: exp.Anonymous) -> str:
@@ -155,29 +160,29 @@ def json_object(writer: Writing, call: exp.Anonymous) -> str:
     if len(arguments) % 2 or any(not isinstance(key, exp.Literal) for key, _ in pairs):
         message = "JSON_OBJECT takes keys in quotes, each with a value: JSON_OBJECT('name' VALUE name)."
         raise BadCall(message, arguments[0])
+    keeps = "on_null" not in clauses or isinstance(clauses["on_null"], exp.Null)
+    template = "concat({}, {})" if keeps else "concat({}, nullif({}, 'null'))"
     fields = [
-        f"concat({text(_quoted(key.name) + ':')}, {_member(writer, value)})"
-        if "on_null" not in clauses or isinstance(clauses["on_null"], exp.Null)
-        else f"concat({text(_quoted(key.name) + ':')}, nullif({_member(writer, value)}, 'null'))"
+        spark_sql(template, literal(_quoted(key.name) + ":"), _member(writer, value))
         for key, value in sorted(
             {key.name: (key, value) for key, value in pairs}.values(), key=lambda pair: pair[0].name
         )
     ]
-    return f"concat('{{', concat_ws(',', {', '.join(fields)}), '}}')" if fields else "'{}'"
+    return spark_sql("concat('{{', concat_ws(',', {}), '}}')", fields) if fields else literal("{}")
 
 
 def json_array(writer: Writing, call: exp.Anonymous) -> str:
     """JSON_ARRAY. By default NULLs are left out."""
     keeps = isinstance(_clauses(call).get("on_null"), exp.Null)
     items = [_member(writer, value) for value in given(call)]
-    items = items if keeps else [f"nullif({item}, 'null')" for item in items]
-    return f"concat('[', concat_ws(',', {', '.join(items)}), ']')" if items else "'[]'"
+    items = items if keeps else [spark_sql("nullif({}, 'null')", item) for item in items]
+    return spark_sql("concat('[', concat_ws(',', {}), ']')", items) if items else literal("[]")
 
 
 def json_string(writer: Writing, call: exp.Anonymous) -> str:
     """JSON_STRING."""
     value = writer.write(call.expressions[0])
-    return f"CASE WHEN {value} IS NOT NULL THEN {_json_text(writer, value)} END"
+    return spark_sql("CASE WHEN {} IS NOT NULL THEN {} END", value, _json_text(writer, value))
 
 
 def _member(writer: Writing, value: exp.Expr) -> str:
@@ -185,12 +190,13 @@ def _member(writer: Writing, value: exp.Expr) -> str:
     bare = value.unnest()
     is_made = isinstance(bare, exp.Anonymous) and bare.name.upper() in ("JSON_OBJECT", "JSON_ARRAY", "JSON")
     written = writer.write(value)
-    return f"coalesce({written}, 'null')" if is_made else f"coalesce({_json_text(writer, written)}, 'null')"
+    return spark_sql("coalesce({}, 'null')", written if is_made else _json_text(writer, written))
 
 
 def _json_text(writer: Writing, value: str) -> str:
     value = _as_flinks(value, writer.type_of(value))
-    return f"regexp_extract(to_json(struct({value} AS v), map('ignoreNullFields', 'false')), '^.\"v\":(.*).$', 1)"
+    template = "regexp_extract(to_json(struct({} AS v), map('ignoreNullFields', 'false')), '^.\"v\":(.*).$', 1)"
+    return spark_sql(template, value)
 
 
 def collected(writer: Writing, node: exp.Expr) -> str:
@@ -199,19 +205,12 @@ def collected(writer: Writing, node: exp.Expr) -> str:
         case exp.FormatJson():
             return _member(writer, node.this)
         case exp.JSONKeyValue():
-            return f"concat({writer.write(node.this)}, ':', {writer.write(node.expression)})"
+            return spark_sql("concat({}, ':', {})", writer.write(node.this), writer.write(node.expression))
         case exp.JSONArray():
-            return f"concat('[', coalesce({writer.write(node.expressions[0])}, ''), ']')"
+            return spark_sql("concat('[', coalesce({}, ''), ']')", writer.write(node.expressions[0]))
         case _:
             given = writer.write(node.expressions[0])
-            pairs = f"transform(array_sort({given}), x -> x.`EXPR$1`)"
-            is_twice = f"size(array_distinct(transform({given}, x -> x.`EXPR$0`))) < size({given})"
-            is_none = f"exists({given}, x -> x.`EXPR$0` IS NULL)"
-            ends = " ".join(
-                f"WHEN {so} THEN CAST(raise_error({text(why)}) AS STRING)"
-                for so, why in ((is_none, _NO_KEY), (is_twice, _TWICE))
-            )
-            return f"CASE {ends} ELSE concat('{{', coalesce(array_join({pairs}, ','), ''), '}}') END"
+            return spark_sql(_MEMBERS, given)
 
 
 def _quoted(key: str) -> str:
@@ -240,11 +239,11 @@ def _as_flinks(value: str, type_: Type, depth: int = 0) -> str:
     item = f"o{depth}"
     if isinstance(type_, Timestamp):
         # Also in another time zone an instant is written in UTC.
-        return f"CASE WHEN {value} IS NOT NULL THEN {_MOMENT.format(value)} END"
+        return spark_sql(f"CASE WHEN {{0}} IS NOT NULL THEN {_MOMENT} END", value)
     if isinstance(type_, Row):
         fields = sorted(type_.fields, key=lambda known: known[0])
         parts = ((name, _as_flinks(f"({value}).{quote(name)}", inner, depth)) for name, inner in fields)
-        return f"CASE WHEN {value} IS NOT NULL THEN {struct(parts)} END"
+        return spark_sql("CASE WHEN {} IS NOT NULL THEN {} END", value, struct(parts))
     if isinstance(type_, Array) and (element_sql := _as_flinks(item, type_.element, depth + 1)) != item:
         return f"transform({value}, {item} -> {element_sql})"
     if isinstance(type_, Map):

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from engine.functions.function import Function, Writing, given
 from engine.functions.rows import row
+from engine.functions.spark_text import spark_sql
 
 # Negative positions count from the end.
 _FROM: Final = "greatest(CASE WHEN {1} < 0 THEN size({0}) + {1} + 1 ELSE {1} END, 1)"
@@ -24,11 +25,11 @@ def _sort(writing: Writing, call: exp.Anonymous) -> str | None:
     if not order:
         return None
     ascending, nulls_first = order[0], order[-1]
-    values, nulls = (f"filter({array}, __e -> __e IS {which}NULL)" for which in ("NOT ", ""))
-    in_order = f"CASE WHEN {ascending} THEN sort_array({values}) ELSE reverse(sort_array({values})) END"
-    return (
-        f"CASE WHEN {ascending} IS NULL THEN NULL WHEN {nulls_first} THEN concat({nulls}, {in_order}) "
-        f"WHEN NOT {nulls_first} THEN concat({in_order}, {nulls}) END"
+    values, nulls = (spark_sql("filter({}, __e -> __e IS {which}NULL)", array, which=which) for which in ("NOT ", ""))
+    in_order = spark_sql("CASE WHEN {0} THEN sort_array({1}) ELSE reverse(sort_array({1})) END", ascending, values)
+    return spark_sql(
+        "CASE WHEN {0} IS NULL THEN NULL WHEN {1} THEN concat({2}, {3}) WHEN NOT {1} THEN concat({3}, {2}) END",
+        *(ascending, nulls_first, nulls, in_order),
     )
 
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from engine.functions import random_values
 from engine.functions.function import Function, Writing
+from engine.functions.spark_text import as_type, spark_sql
 from engine.model.types import Decimal
 
 _LOGARITHM: Final = (
@@ -34,7 +35,7 @@ def _logarithm(name: str, base: str, example: str, result: str) -> Function:
 
 def _sign(writing: Writing, call: exp.Anonymous) -> str:
     value = writing.write(call.expressions[0])
-    return f"CAST(sign({value}) AS {writing.type_of(value).sql})"
+    return as_type(spark_sql("sign({})", value), writing.type_of(value))
 
 
 def _mod(writing: Writing, call: exp.Anonymous) -> str:
@@ -58,8 +59,9 @@ def _truncate(writing: Writing, call: exp.Anonymous) -> str:
     value, places = _rounded(writing, call)
     if _round(writing, call) is not None:
         return value
-    type_ = writing.type_of(f"round({value}, {places})")
-    return f"CAST(CASE WHEN {value} < 0 THEN ceil({value}, {places}) ELSE floor({value}, {places}) END AS {type_.sql})"
+    type_ = writing.type_of(spark_sql("round({})", [value, places]))
+    cut = spark_sql("CASE WHEN {0} < 0 THEN ceil({0}, {1}) ELSE floor({0}, {1}) END", value, places)
+    return as_type(cut, type_)
 
 
 def _rounded(writing: Writing, call: exp.Anonymous) -> tuple[str, str]:

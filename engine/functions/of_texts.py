@@ -7,6 +7,7 @@ from typing import Final
 from sqlglot import exp
 
 from engine.functions.function import BadCall, Function, Writing
+from engine.functions.spark_text import literal, spark_sql
 from engine.model.types import BIGINT, BOOLEAN, DATE, FLOATS, INTEGERS, STRING, Decimal, Type
 
 _ONE: Final = "text string -> string"
@@ -56,23 +57,23 @@ def _hash_code(writing: Writing, call: exp.Anonymous) -> str:
     value = writing.write(call.expressions[0])
     match writing.type_of(value):
         case type_ if type_ == STRING:
-            bits = _HASH_OF_TEXT.format(value)
+            bits = spark_sql(_HASH_OF_TEXT, value)
         case type_ if type_ == BIGINT:
-            bits = f"(({value} ^ shiftrightunsigned({value}, 32)) & {_BITS_32})"
+            bits = spark_sql(f"(({{0}} ^ shiftrightunsigned({{0}}, 32)) & {_BITS_32})", value)
         case type_ if type_ in INTEGERS:
-            return f"CAST({value} AS INT)"
+            return spark_sql("CAST({} AS INT)", value)
         case type_ if type_ == BOOLEAN:
-            return f"if({value}, 1231, 1237 + CAST({value} AS INT))"
+            return spark_sql("if({0}, 1231, 1237 + CAST({0} AS INT))", value)
         case type_ if type_ == DATE:
-            return f"unix_date({value})"
+            return spark_sql("unix_date({})", value)
         case Decimal(precision, scale) if precision <= _LONG_DIGITS:
-            digits = f"CAST({value} * {10**scale} AS BIGINT)"
+            digits = f"CAST({{0}} * {10**scale} AS BIGINT)"
             of_digits = f"((31 * shiftrightunsigned(abs({digits}), 32) + (abs({digits}) & {_BITS_32})) & {_BITS_32})"
-            bits = f"((31 * CAST(sign({value}) AS BIGINT) * {of_digits} + {scale}) & {_BITS_32})"
+            bits = spark_sql(f"((31 * CAST(sign({{0}}) AS BIGINT) * {of_digits} + {scale}) & {_BITS_32})", value)
         case type_:
             message = f"HASH_CODE of {type_.flink} is not computed here. Cast it to STRING, or take another column."
             raise BadCall(message, call)
-    return _SIGNED.format(bits)
+    return spark_sql(_SIGNED, bits)
 
 
 def _looks(name: str, what: str, pattern: str, example: str, numbers: tuple[Type, ...] = ()) -> Function:
@@ -82,7 +83,7 @@ def _looks(name: str, what: str, pattern: str, example: str, numbers: tuple[Type
         value = writing.write(call.expressions[0])
         if (type_ := writing.type_of(value)) == STRING:
             return None
-        return f"({value} IS NOT NULL)" if type_ in numbers else "FALSE"
+        return spark_sql("({} IS NOT NULL)", value) if type_ in numbers else "FALSE"
 
     test = rf"coalesce({{0}} rlike r'^{pattern}\z', FALSE)"
     return Function(
@@ -93,11 +94,11 @@ def _looks(name: str, what: str, pattern: str, example: str, numbers: tuple[Type
 def _regexp_replace(writing: Writing, call: exp.Anonymous) -> str:
     """`$1` is plain text in Flink."""
     value, pattern, put_in = map(writing.write, call.expressions)
-    if isinstance(call.expressions[2].unnest(), exp.Literal):
-        put_in = put_in.replace("\\\\", "\\\\\\\\").replace("$", "\\\\$")
+    if isinstance(instead := call.expressions[2].unnest(), exp.Literal):
+        put_in = literal(instead.name.replace("\\", "\\\\").replace("$", "\\$"))
     else:
-        put_in = f"replace(replace({put_in}, '\\\\', '\\\\\\\\'), '$', '\\\\$')"
-    return f"regexp_replace({value}, {pattern}, {put_in})"
+        put_in = spark_sql(r"replace(replace({}, '\\', '\\\\'), '$', '\\$')", put_in)
+    return spark_sql("regexp_replace({})", [value, pattern, put_in])
 
 
 def _hashed(bits: int, result: str) -> Function:

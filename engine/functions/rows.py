@@ -8,6 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from engine.functions.function import BadCall, Writing
+from engine.functions.spark_text import literal, spark_sql
 
 STRUCT: Final = "named_struct("
 """How every row that is made begins."""
@@ -23,8 +24,4 @@ def row(writing: Writing, call: exp.Expr) -> str:
 
 def struct(fields: Iterable[tuple[str, str]]) -> str:
     """Named values as a row of Spark's."""
-    parts: list[str] = []
-    for name, value in fields:
-        escaped = name.replace("\\", "\\\\").replace("'", "\\'")
-        parts.append(f"'{escaped}', {value}")
-    return f"{STRUCT}{', '.join(parts)})"
+    return spark_sql(STRUCT + "{})", [part for name, value in fields for part in (literal(name), value)])

@@ -31,7 +31,7 @@ NAMES = set(SCHEMA.names)
         ("date_trunc(k, now())", {"k"}),
         ("amount.k > 1", {"Amount", "k"}),
         ("transform(array(1), x -> x + amount)", {"Amount"}),
-        ("amount >", {"Amount"}),
+        ("amount >", NAMES),
         ("amount * 2", {"Amount"}),
         ("to_json(struct(*))", NAMES),
         ("identifier('amount') > 1", NAMES),

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from engine.expressions.coercion import is_interval
 from engine.functions.of_texts import TEXT_OF_BYTES
+from engine.functions.spark_text import as_type, spark_sql, written_number
 from engine.model.type_texts import type_from
 from engine.model.types import (
     BINARY,
@@ -57,13 +58,13 @@ def cast(writer: ExpressionWriter, node: exp.Cast) -> str:
     literal = node.this
     is_number = isinstance(literal, exp.Literal) and not literal.is_string
     # The digits of a number that is converted do not matter.
-    return _converted(writer, literal.name if is_number else writer.write(literal), node)
+    return _converted(writer, written_number(literal.name) if is_number else writer.write(literal), node)
 
 
 def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     """A written value, converted to the type of a CAST."""
     if node.to.this is exp.DType.STRUCT and value == "NULL":
-        return f"CAST(NULL AS {_row_type(node.to, node).sql})"
+        return as_type("NULL", _row_type(node.to, node))
     if node.to.this is exp.DType.STRUCT:
         return cast_row(writer, value, node, _converted)
     if isinstance(node.to.this, exp.Interval) and writer.type_of(value).is_number:
@@ -84,7 +85,7 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
     if target == STRING:
         source_type = writer.type_of(value)
         if source_type == BOOLEAN:
-            value = f"upper(CAST({value} AS STRING))"
+            value = spark_sql("upper({})", as_type(value, STRING))
         elif isinstance(source_type, Timestamp) and not is_literal_moment(node.this.unnest()):
             value = shown(value, digits_of(writer, node.this))
         elif isinstance(source_type, Time):
@@ -94,20 +95,21 @@ def _converted(writer: ExpressionWriter, value: str, node: exp.Cast) -> str:
         elif source_type.is_nested:
             value = as_text(value, source_type)
     elif target in INTEGER_BITS and writer.type_of(value) == STRING:
-        value = f"regexp_replace({value}, '([0-9])[.][0-9]*( *)$', '$1')"
+        value = spark_sql("regexp_replace({}, '([0-9])[.][0-9]*( *)$', '$1')", value)
     elif word == "TRY_CAST" and target in READABLE and writer.type_of(value) == STRING:
-        value = READABLE[target].format(value)
+        value = spark_sql(READABLE[target], value)
     elif isinstance(target, Decimal) and not _fits(writer.type_of(value), target):
         word = "TRY_CAST"
-    converted = f"{word}({value} AS {target.sql})"
+    converted = as_type(value, target, word)
     if target == STRING and writer.type_of(value) == BINARY:
-        converted = TEXT_OF_BYTES.format(value)
+        converted = spark_sql(TEXT_OF_BYTES, value)
     if isinstance(target, Timestamp) and not is_literal_moment(node):
         digits = declared_digits(node)
         return cut(converted, target, digits) if digits < _given_digits(writer, node.this, value) else converted
     if length is None:
         return converted
-    return f"rpad({converted}, {length}, ' ')" if node.to.this is exp.DType.CHAR else f"left({converted}, {length})"
+    template = "rpad({}, {length}, ' ')" if node.to.this is exp.DType.CHAR else "left({}, {length})"
+    return spark_sql(template, converted, length=length)
 
 
 def _given_digits(writer: ExpressionWriter, node: Expr, value: str) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from engine.functions.spark_text import as_type, spark_sql
 from engine.model.types import MICROSECONDS, MILLISECONDS, Timestamp, Type
 from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
@@ -86,15 +87,17 @@ def cut_text(text: str, digits: int) -> str:
 def shown(value: str, digits: int) -> str:
     """A moment as a text with all of these digits."""
     fraction = f".{'S' * digits}" if digits else ""
-    return f"date_format({value}, 'yyyy-MM-dd HH:mm:ss{fraction}')"
+    return spark_sql("date_format({}, 'yyyy-MM-dd HH:mm:ss{fraction}')", value, fraction=fraction)
 
 
 def cut(value: str, type_: Type, digits: int) -> str:
     """A moment without the digits after these."""
     if digits in (0, MILLISECONDS):
-        return f"CAST(date_trunc('{'MILLISECOND' if digits else 'SECOND'}', {value}) AS {type_.sql})"
-    places = f"floor(extract(SECOND FROM {value}), {digits})"
-    return f"({value} - make_interval(0, 0, 0, 0, 0, 0, extract(SECOND FROM {value}) - {places}))"
+        unit = "MILLISECOND" if digits else "SECOND"
+        return as_type(spark_sql("date_trunc('{unit}', {})", value, unit=unit), type_)
+    second = spark_sql("extract(SECOND FROM {})", value)
+    rest = spark_sql("{0} - floor({0}, {digits})", second, digits=digits)
+    return spark_sql("({} - make_interval(0, 0, 0, 0, 0, 0, {}))", value, rest)
 
 
 def _moments(writer: ExpressionWriter, value: Expr) -> list[Expr]:

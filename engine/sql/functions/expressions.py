@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as parameter
 from functools import reduce
+from itertools import chain
 from typing import Final
 
 from sqlglot import exp
@@ -20,8 +21,9 @@ from engine.functions.function import BadCall, Write, given, text
 from engine.functions.json_calls import collected, is_json
 from engine.functions.refused import UNIX_TIMESTAMP, no_function
 from engine.functions.rows import row
+from engine.functions.spark_text import column_named, literal, noted, spark_sql, written_number
 from engine.model.schema import Schema
-from engine.model.types import MILLISECONDS, Timestamp, Type, quote
+from engine.model.types import MILLISECONDS, Timestamp, Type
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.flink_text import Typed
@@ -85,7 +87,7 @@ class Writer:
     def write(self, expression: Expr) -> str:
         """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""
         try:
-            written = self._written(expression)
+            written = noted(self._written(expression))
         except ExpressionError as error:
             raise SqlRejected(as_typed(error.reason, self.typed), expression) from error
         if not isinstance(expression, exp.Column):
@@ -98,7 +100,7 @@ class Writer:
             return test
         if kind in _CONNECTORS:
             terms = [self._compared(term) for term in expression.flatten(unnest=False)]
-            return _connected(terms, f" {_CONNECTORS[kind]} ")
+            return _connected(terms, _CONNECTORS[kind])
         if kind in _BINARY:
             if kind is exp.EQ and (equality := equal_fields(expression.this, expression.expression)) is not None:
                 return self.write(equality)
@@ -106,7 +108,7 @@ class Writer:
                 refuse_mixed(self, expression)
             sides: Sequence[Expr] = (expression.this, expression.expression)
             left, right = map(self._compared, ordered(self, sides) if kind in _ORDERED else sides)
-            return f"({left} {_BINARY[kind]} {right})"
+            return spark_sql("({} {sign} {})", left, right, sign=_BINARY[kind])
         match expression:
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod() | exp.Div():
                 refuse_mixed(self, expression)
@@ -116,20 +118,20 @@ class Writer:
             case exp.Paren():
                 return self.write(expression.this)
             case exp.Literal():
-                return text(expression.name) if expression.is_string else number(expression)
+                return literal(expression.name) if expression.is_string else number(expression)
             case exp.HexString():
-                return f"X'{expression.name}'"
+                return spark_sql("X'{digits}'", digits=expression.name)
             case exp.Boolean():
-                return "TRUE" if expression.this else "FALSE"
+                return spark_sql("TRUE" if expression.this else "FALSE")
             case exp.Null():
-                return "NULL"
+                return spark_sql("NULL")
             case exp.Neg():
-                return f"(- {self.write(expression.this)})"
+                return spark_sql("(- {})", self.write(expression.this))
             case exp.Not():
-                return f"(NOT {self.write(expression.this)})"
+                return spark_sql("(NOT {})", self.write(expression.this))
             case exp.NullSafeNEQ():
                 refuse_mixed(self, expression)
-                return f"(NOT ({self.write(expression.this)} <=> {self.write(expression.expression)}))"
+                return spark_sql("(NOT ({} <=> {}))", self.write(expression.this), self.write(expression.expression))
             case exp.Between():
                 return self._between(expression)
             case exp.In() if expression.expressions:
@@ -150,12 +152,12 @@ class Writer:
                 return self._interval(expression)
             case exp.Bracket() if len(expression.expressions) == 1:
                 # Flink counts from 1; a missing element is NULL.
-                return f"try_element_at({self.write(expression.this)}, {self.write(expression.expressions[0])})"
+                return spark_sql("try_element_at({}, {})", *map(self.write, (expression.this, *expression.expressions)))
             case exp.Struct():
                 # A key of several values, in which NULL is a normal value.
                 # Both sides of a join use the same names.
-                fields = (f"{self.write(item)} AS c{at}" for at, item in enumerate(expression.expressions))
-                return f"to_json(struct({', '.join(fields)}))"
+                fields = ", ".join(f"{{}} AS c{at}" for at in range(len(expression.expressions)))
+                return spark_sql(f"to_json(struct({fields}))", *map(self.write, expression.expressions))
             case exp.Tuple():
                 return row(self, expression)
             case exp.FormatJson() | exp.JSONKeyValue() | exp.JSONArray() | exp.JSONObject():
@@ -166,7 +168,7 @@ class Writer:
                 message = "ARRAY[] needs a value, from which its type follows: ARRAY[a, b]."
                 raise SqlRejected(message, expression)
             case exp.Array():
-                return f"array({', '.join(of_one_type(self, list(map(self.write, expression.expressions))))})"
+                return spark_sql("array({})", of_one_type(self, list(map(self.write, expression.expressions))))
             case _:
                 return self._function(expression)
 
@@ -177,40 +179,40 @@ class Writer:
                 "It can order a ROW_NUMBER; leave it out elsewhere."
             )
             raise NoClock(message, column)
-        return quote(self.names[column.name])
+        return column_named(self.names[column.name])
 
     def _compared(self, node: Expr) -> str:
         """A side of a comparison, where the digits of a literal do not matter."""
         bare = node.unnest()
         is_number = isinstance(bare, exp.Literal) and not bare.is_string
-        return bare.name if is_number else self.write(node)
+        return written_number(bare.name) if is_number else self.write(node)
 
     def _in(self, test: exp.In) -> str:
         if constructed(test.this) is not None:
             alternatives = [equal_fields(test.this, item) for item in test.expressions]
             if all(alternatives):
-                return f"({' OR '.join(self.write(equality) for equality in alternatives if equality is not None)})"
-        items = ", ".join(map(self._compared, test.expressions))
-        return f"({self.write(test.this)} IN ({items}))"
+                return _connected([self.write(equality) for equality in alternatives if equality is not None], "OR")
+        return spark_sql("({} IN ({}))", self.write(test.this), list(map(self._compared, test.expressions)))
 
     def _between(self, between: exp.Between) -> str:
         sides = ordered(self, (between.this, between.args["low"], between.args["high"]))
         value, low, high = map(self._compared, sides)
-        condition = f"({value} BETWEEN {low} AND {high})"
-        return f"({condition} OR ({value} BETWEEN {high} AND {low}))" if between.args.get("symmetric") else condition
+        template = "({0} BETWEEN {1} AND {2})"
+        if between.args.get("symmetric"):
+            template = f"({template} OR ({{0}} BETWEEN {{2}} AND {{1}}))"
+        return spark_sql(template, value, low, high)
 
     def _case(self, case: exp.Case | exp.If) -> str:
         is_if = isinstance(case, exp.If)
         ifs = [case] if is_if else case.args["ifs"]
         default = case.args.get("false" if is_if else "default")
-        subject = f" {self.write(case.this)}" if case.this is not None and not is_if else ""
+        subject = [self.write(case.this)] if case.this is not None and not is_if else []
         results = [branch.args["true"] for branch in ifs] + ([default] if default is not None else [])
         written = of_one_type(self, united(self, list(map(self.write, results))))
-        branches = " ".join(
-            f"WHEN {self.write(branch.this)} THEN {result}" for branch, result in zip(ifs, written, strict=False)
-        )
-        otherwise = f" ELSE {written[-1]}" if default is not None else ""
-        return f"CASE{subject} {branches}{otherwise} END"
+        branches = [(self.write(branch.this), result) for branch, result in zip(ifs, written, strict=False)]
+        otherwise = written[len(branches) :]
+        words = ["CASE", "{}" * len(subject), "WHEN {} THEN {} " * len(branches), "ELSE {}" * len(otherwise), "END"]
+        return spark_sql(" ".join(filter(None, map(str.strip, words))), *subject, *chain(*branches), *otherwise)
 
     def _interval(self, interval: exp.Interval) -> str:
         if has_fixed_length(interval):
@@ -225,19 +227,20 @@ class Writer:
         if isinstance(interval.this, exp.Neg):
             # INTERVAL -'2' SECOND
             length = length[1:] if length.startswith("-") else f"-{length}"
-        return f"INTERVAL {text(length)} {words}"
+        return spark_sql("INTERVAL {length} {words}", length=text(length), words=words)
 
     def _function(self, call: Expr) -> str:
         match call:
             case exp.Substring():
                 return self._substring(call)
             case exp.StrPosition():
-                return f"locate({self.write(call.args['substr'])}, {self.write(call.this)})"
+                return spark_sql("locate({})", [self.write(call.args["substr"]), self.write(call.this)])
             case exp.Trim():
                 where = call.args.get("position") or "BOTH"
                 what = call.expression
-                characters = f"{self.write(what)} " if isinstance(what, exp.Expression) else ""
-                return f"trim({where} {characters}FROM {self.write(call.this)})"
+                characters = [self.write(what)] if isinstance(what, exp.Expression) else []
+                template = f"trim({where} {'{} ' * len(characters)}FROM {{}})"
+                return spark_sql(template, *characters, self.write(call.this))
             case exp.Overlay():
                 return self._overlaid(call)
             case exp.Extract():
@@ -252,18 +255,19 @@ class Writer:
 
     def _substring(self, call: exp.Substring) -> str:
         parts = [self.write(part) for part in (call.this, call.args.get("start"), call.args.get("length")) if part]
-        cut = f"substring({', '.join(parts)})"
+        cut = spark_sql("substring({})", parts)
         length = call.args.get("length")
         # A negative length gives NULL, not an empty text.
         is_safe = length is None or isinstance(length.unnest(), exp.Literal)
-        return cut if is_safe else f"CASE WHEN {parts[2]} >= 0 THEN {cut} END"
+        return cut if is_safe else spark_sql("CASE WHEN {} >= 0 THEN {} END", parts[2], cut)
 
     def _overlaid(self, call: exp.Overlay) -> str:
         whole, part, start = (self.write(call.args[name]) for name in ("this", "expression", "from_"))
         length = call.args.get("for_")
-        many = f" FOR {self.write(length)}" if length is not None else ""
-        replaced = f"overlay({whole} PLACING {part} FROM {start}{many})"
-        return f"CASE WHEN {start} BETWEEN 1 AND char_length({whole}) THEN {replaced} ELSE {whole} END"
+        many = [self.write(length)] if length is not None else []
+        replaced = f"overlay({{0}} PLACING {{1}} FROM {{2}}{' FOR {3}' * len(many)})"
+        template = f"CASE WHEN {{2}} BETWEEN 1 AND char_length({{0}}) THEN {replaced} ELSE {{0}} END"
+        return spark_sql(template, whole, part, start, *many)
 
     def _named(self, call: exp.Anonymous) -> str:
         name = call.name.upper()
@@ -315,6 +319,7 @@ def _counted(least: int, most: int | None) -> str:
 def _connected(terms: Sequence[str], word: str) -> str:
     """Terms between ANDs or ORs, in their order."""
     if len(terms) <= _CHAINED:
-        return reduce(lambda left, right: f"({left}{word}{right})", terms)
+        return reduce(lambda left, right: spark_sql("({} {word} {})", left, right, word=word), terms)
     middle = len(terms) // 2
-    return f"({_connected(terms[:middle], word)}{word}{_connected(terms[middle:], word)})"
+    halves = (_connected(half, word) for half in (terms[:middle], terms[middle:]))
+    return spark_sql("({} {word} {})", *halves, word=word)

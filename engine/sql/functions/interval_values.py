@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlglot import exp
 
 from engine.errors import unknown_name
-from engine.model.types import DATE, Time, Timestamp
+from engine.functions.spark_text import as_type, spark_sql
+from engine.model.types import BIGINT, DATE, Time, Timestamp
 from engine.sql.algebra import Expr
 from engine.sql.functions.times import moment_of
 from engine.sql.rejected import SqlRejected
@@ -58,18 +59,17 @@ def between(writer: ExpressionWriter, call: exp.Anonymous) -> str:
         moment_of(side) if isinstance(type_, Time) else side for side, type_ in zip(sides, types, strict=True)
     )
     if call.expressions[2].name in _OF_MONTHS:
-        return f"make_ym_interval(0, CAST(timestampdiff(MONTH, {earlier}, {later}) AS INT))"
-    return f"({later} - {earlier})"
+        return spark_sql("make_ym_interval(0, CAST(timestampdiff(MONTH, {}, {}) AS INT))", earlier, later)
+    return spark_sql("({} - {})", later, earlier)
 
 
 def as_text(writer: ExpressionWriter, interval: str) -> str:
     """An interval as Flink prints it: `+1 02:03:04.567`, or `+1-02` of years and months."""
     count = _count(writer, interval)
     if _is_of_months(writer, interval):
-        parts = [f"abs({count}) div 12", f"abs({count}) % 12"]
-        return _formatted("%d-%02d", count, parts)
-    day = f"abs({count}) % {_DAY_MS}"
-    parts = [f"abs({count}) div {_DAY_MS}", f"{day} div 3600000", f"{day} div 60000 % 60", f"{day} div 1000 % 60"]
+        return _formatted("%d-%02d", count, ["abs({0}) div 12", "abs({0}) % 12"])
+    day = f"abs({{0}}) % {_DAY_MS}"
+    parts = [f"abs({{0}}) div {_DAY_MS}", f"{day} div 3600000", f"{day} div 60000 % 60", f"{day} div 1000 % 60"]
     return _formatted("%d %02d:%02d:%02d.%03d", count, [*parts, f"{day} % 1000"])
 
 
@@ -81,8 +81,8 @@ def part_of(writer: ExpressionWriter, unit: str, interval: str, call: exp.Extrac
         raise SqlRejected(message, call)
     length, whole = lengths[unit]
     count = _count(writer, interval)
-    rest = f"({count} % {whole})" if whole else count
-    return f"CAST({rest} div {length} AS BIGINT)"
+    rest = f"({{}} % {whole})" if whole else "{}"
+    return as_type(spark_sql(f"{rest} div {length}", count), BIGINT)
 
 
 def of_number(value: str, unit: Expr | None, node: exp.Cast) -> str:
@@ -96,7 +96,8 @@ def of_number(value: str, unit: Expr | None, node: exp.Cast) -> str:
         raise SqlRejected(message, node)
     if not isinstance(node.this, exp.Literal):
         name = "MONTH" if name in _OF_MONTHS else ""
-    return f"({value} * INTERVAL '1' {name})" if name else f"({value} * INTERVAL '0.001' SECOND)"
+    length = f"'1' {name}" if name else "'0.001' SECOND"
+    return spark_sql("({} * INTERVAL {length})", value, length=length)
 
 
 def _is_of_months(writer: ExpressionWriter, interval: str) -> bool:
@@ -106,12 +107,12 @@ def _is_of_months(writer: ExpressionWriter, interval: str) -> bool:
 def _count(writer: ExpressionWriter, interval: str) -> str:
     """The months of an interval, or its ms."""
     if _is_of_months(writer, interval):
-        since = f"DATE '1970-01-01' + {interval}"
-        return f"((year({since}) - 1970) * 12 + month({since}) - 1)"
-    return f"unix_millis(timestamp_millis(0) + {interval})"
+        since = spark_sql("DATE '1970-01-01' + {}", interval)
+        return spark_sql("((year({0}) - 1970) * 12 + month({0}) - 1)", since)
+    return spark_sql("unix_millis(timestamp_millis(0) + {})", interval)
 
 
 def _formatted(form: str, count: str, parts: list[str]) -> str:
     """NULL of NULL, where FORMAT_STRING writes the word."""
-    sign = f"CASE WHEN {count} < 0 THEN '-' ELSE '+' END"
-    return f"CASE WHEN {count} IS NOT NULL THEN format_string('%s{form}', {', '.join([sign, *parts])}) END"
+    signed = ", ".join(["CASE WHEN {0} < 0 THEN '-' ELSE '+' END", *parts])
+    return spark_sql(f"CASE WHEN {{0}} IS NOT NULL THEN format_string('%s{form}', {signed}) END", count)

@@ -12,10 +12,21 @@ from sqlglot import exp
 
 from engine.errors import unknown_name
 from engine.expressions.coercion import is_interval
-from engine.functions.function import text
 from engine.functions.of_times import EXTRACTED
+from engine.functions.spark_text import SparkText, as_type, literal, spark_sql
 from engine.functions.time_zones import zone_known
-from engine.model.types import DATE, MICROSECONDS, MILLISECONDS, STRING, TIMESTAMP, TIMESTAMP_NTZ, Time, Type
+from engine.model.types import (
+    BIGINT,
+    DATE,
+    INT,
+    MICROSECONDS,
+    MILLISECONDS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Time,
+    Type,
+)
 from engine.sql.functions.digits import cut, instant_digits
 from engine.sql.functions.interval_values import part_of
 from engine.sql.functions.times import moment_of, require_unit, time_of
@@ -86,8 +97,8 @@ def extracted(writer: ExpressionWriter, call: exp.Extract) -> str:
         require_unit(unit, call)
         value = moment_of(value)
     if unit == "EPOCH" and writer.type_of(value).is_held_as(TIMESTAMP_NTZ):
-        value = f"CAST({value} AS TIMESTAMP)"
-    return f"CAST({EXTRACTED[unit].replace('{0}', value)} AS BIGINT)"
+        value = as_type(value, TIMESTAMP)
+    return as_type(spark_sql(EXTRACTED[unit], value), BIGINT)
 
 
 def cut_off(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
@@ -100,32 +111,32 @@ def cut_off(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     of_day = writer.type_of(value)
     if isinstance(of_day, Time):
         require_unit(unit, call)
-        down = f"date_trunc('{unit}', {moment_of(value)})"
         # Up to the end of the day is its beginning; Flink fails there.
-        before = f"{moment_of(value)} + INTERVAL '1' {unit} - INTERVAL '0.001' SECOND"
-        up = f"date_trunc('{unit}', {before})"
-        return time_of(down if isinstance(call, exp.Floor) else up, of_day.precision)
-    type_ = of_day.sql
+        up = "" if isinstance(call, exp.Floor) else f" + INTERVAL '1' {unit} - INTERVAL '0.001' SECOND"
+        return time_of(spark_sql("date_trunc('{unit}', {}{up})", moment_of(value), unit=unit, up=up), of_day.precision)
     if unit == "WEEK":
-        day = "INTERVAL '1' DAY"
-        down = f"CAST(date_trunc('WEEK', {value} + {day}) - {day} AS {type_})"
-        if writer.type_of(value).is_instant:
-            local = f"CAST({value} AS TIMESTAMP_NTZ)"
-            down = f"({value} + (CAST(date_trunc('WEEK', {local} + {day}) AS TIMESTAMP_NTZ) - {day} - {local}))"
+        down = as_type(spark_sql("date_trunc('WEEK', {} + INTERVAL '1' DAY) - INTERVAL '1' DAY", value), of_day)
+        if of_day.is_instant:
+            local = as_type(value, TIMESTAMP_NTZ)
+            week = as_type(spark_sql("date_trunc('WEEK', {} + INTERVAL '1' DAY)", local), TIMESTAMP_NTZ)
+            down = spark_sql("({} + ({} - INTERVAL '1' DAY - {}))", value, week, local)
     else:
-        down = f"CAST(date_trunc('{unit}', {value}) AS {type_})"
+        down = _cut_to(unit, value, of_day)
     if isinstance(call, exp.Floor):
         return down
     length = {"QUARTER": "INTERVAL '3' MONTH", "WEEK": "INTERVAL '7' DAY"}.get(unit, f"INTERVAL '1' {unit}")
     # From a week on Flink looks at the day only.
-    reached = f"CAST(date_trunc('DAY', {value}) AS {type_})" if unit in _LONG else value
+    reached = _cut_to("DAY", value, of_day) if unit in _LONG else value
+    next_ = as_type(spark_sql("{} + {length}", down, length=length), of_day)
     if unit == "QUARTER":
         # Of the first days, Flink knows January's only.
-        year = f"CAST(date_trunc('YEAR', {value}) AS {type_})"
-        return f"CASE WHEN {year} = {reached} THEN {year} ELSE CAST({down} + {length} AS {type_}) END"
-    if reached != value:
-        return f"CASE WHEN {down} = {reached} THEN {down} ELSE CAST({down} + {length} AS {type_}) END"
-    return f"CASE WHEN {down} = {value} THEN {value} ELSE CAST({down} + {length} AS {type_}) END"
+        down = _cut_to("YEAR", value, of_day)
+    is_whole = value if reached == value else down
+    return spark_sql("CASE WHEN {} = {} THEN {} ELSE {} END", down, reached, is_whole, next_)
+
+
+def _cut_to(unit: str, value: str, type_: Type) -> SparkText:
+    return as_type(spark_sql("date_trunc('{unit}', {})", value, unit=unit), type_)
 
 
 def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
@@ -137,14 +148,14 @@ def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
     values = [
         moment_of(value) if isinstance(type_, Time) else value for value, type_ in zip(values, types, strict=True)
     ]
-    text = f"{name.lower()}({unit.name.upper()}, {', '.join(values)})"
+    moved = spark_sql("{name}({unit}, {})", values, name=name.lower(), unit=unit.name.upper())
     if name == "TIMESTAMPADD" and isinstance(types[1], Time):
-        return time_of(text, types[1].precision)
+        return time_of(moved, types[1].precision)
     if name == "TIMESTAMPDIFF":
-        return f"CAST({text} AS INT)"
+        return as_type(moved, INT)
     if types[1] == DATE:
-        return f"CAST({text} AS {'DATE' if unit.name.upper() in _DAYS else 'TIMESTAMP_NTZ'})"
-    return text
+        return as_type(moved, DATE if unit.name.upper() in _DAYS else TIMESTAMP_NTZ)
+    return moved
 
 
 def from_epoch(writer: ExpressionWriter, arguments: list[str], at: exp.Anonymous) -> str:
@@ -156,13 +167,13 @@ def from_epoch(writer: ExpressionWriter, arguments: list[str], at: exp.Anonymous
     in_utc = IN_UTC_MICROS if instant_digits(at) > MILLISECONDS else IN_UTC
     if len(rest) > 1:
         local = _parsed(TIMESTAMP_NTZ, arguments[:2])
-        return in_utc.format(f"convert_timezone({zone_known(rest[1])}, 'UTC', {local})")
+        return spark_sql(in_utc, spark_sql("convert_timezone({}, 'UTC', {})", zone_known(rest[1]), local))
     if writer.type_of(value) == STRING:
         # In UTC, whatever the zone.
-        return in_utc.format(_parsed(TIMESTAMP_NTZ, arguments))
+        return spark_sql(in_utc, _parsed(TIMESTAMP_NTZ, arguments))
     precision = rest[0] if rest else str(MILLISECONDS)
     if precision == "0":
-        return f"timestamp_seconds({value})"
+        return spark_sql("timestamp_seconds({})", value)
     if not precision.isdecimal():
         message = (
             "the precision of TO_TIMESTAMP_LTZ is a number: 0 for seconds, 3 for milliseconds, 6 for microseconds."
@@ -171,7 +182,8 @@ def from_epoch(writer: ExpressionWriter, arguments: list[str], at: exp.Anonymous
     digits = int(precision)
     most = MILLISECONDS if digits <= MILLISECONDS else MICROSECONDS
     factor = f" * {10 ** (most - digits)}" if digits < most else ""
-    return f"timestamp_{'millis' if most == MILLISECONDS else 'micros'}({value}{factor})"
+    unit = "millis" if most == MILLISECONDS else "micros"
+    return spark_sql("timestamp_{unit}({}{factor})", value, unit=unit, factor=factor)
 
 
 def require_pattern(call: exp.Anonymous) -> None:
@@ -206,33 +218,33 @@ def formatted(arguments: list[str], call: exp.Anonymous) -> str:
     pattern = call.expressions[1]
     if isinstance(pattern, exp.Literal) and set("".join(pattern.name.split("'")[::2])) & set("Yw"):
         return _with_week_year(arguments[0], pattern.name)
-    return f"DATE_FORMAT({', '.join(arguments)})"
+    return spark_sql("DATE_FORMAT({})", arguments)
 
 
 def _with_week_year(value: str, pattern: str) -> str:
     """DATE_FORMAT with Y and w, the year of a week and its number: of its Saturday, as Flink's begin on Sunday."""
-    saturday = f"({value} + make_dt_interval(7 - dayofweek({value})))"
-    week = f"CAST(CAST(ceil(dayofyear({saturday}) / 7) AS INT) AS STRING)"
+    saturday = spark_sql("({0} + make_dt_interval(7 - dayofweek({0})))", value)
+    week = spark_sql("CAST(CAST(ceil(dayofyear({}) / 7) AS INT) AS STRING)", saturday)
     written: list[str] = []
     for part in filter(None, re.split(r"('(?:[^']|'')*'|Y+|w+)", pattern)):
         match part[0]:
             case "Y":
-                written.append(f"DATE_FORMAT({saturday}, {text(part.lower())})")
+                written.append(spark_sql("DATE_FORMAT({})", [saturday, literal(part.lower())]))
             case "w":
-                written.append(f"lpad({week}, greatest({len(part)}, length({week})), '0')")
+                written.append(spark_sql("lpad({0}, greatest({size}, length({0})), '0')", week, size=len(part)))
             case _:
-                written.append(f"DATE_FORMAT({value}, {text(part)})")
-    return f"concat({', '.join(written)})"
+                written.append(spark_sql("DATE_FORMAT({})", [value, literal(part)]))
+    return spark_sql("concat({})", written)
 
 
 def parsed(name: str, arguments: list[str], call: exp.Anonymous) -> str:
     """TO_TIMESTAMP, TO_DATE and UNIX_TIMESTAMP of a string, optionally with a format; NULL for an invalid string."""
     if name == "UNIX_TIMESTAMP":
-        return f"unix_seconds({_parsed(TIMESTAMP, arguments)})"
+        return spark_sql("unix_seconds({})", _parsed(TIMESTAMP, arguments))
     if name == "TO_DATE":
         return _parsed(DATE, arguments)
     if len(arguments) == 1:
-        return f"TRY_CAST({TO_MILLISECONDS.format(arguments[0])} AS TIMESTAMP_NTZ)"
+        return as_type(spark_sql(TO_MILLISECONDS, arguments[0]), TIMESTAMP_NTZ, "TRY_CAST")
     return _without_zone(arguments, call)
 
 
@@ -248,12 +260,13 @@ def _without_zone(arguments: list[str], call: exp.Anonymous) -> str:
         if letters not in _OFFSETS:
             message = f"the zone {letters} in the pattern of TO_TIMESTAMP is not supported. Write XXX for +01:00."
             raise SqlRejected(message, call)
-        value, written = f"regexp_extract({value}, '^(.*?){_OFFSETS[letters]}$', 1)", text(local)
+        offset = _OFFSETS[letters]
+        value, written = spark_sql("regexp_extract({}, '^(.*?){offset}$', 1)", value, offset=offset), literal(local)
     local_moment = _parsed(TIMESTAMP_NTZ, [value, written])
     return cut(local_moment, TIMESTAMP_NTZ, MILLISECONDS) if "SSSS" in local else local_moment
 
 
 def _parsed(type_: Type, arguments: list[str]) -> str:
     if len(arguments) == 1:
-        return f"TRY_CAST({READABLE[type_].format(arguments[0])} AS {type_.sql})"
-    return f"CAST(try_to_timestamp({', '.join(arguments)}) AS {type_.sql})"
+        return as_type(spark_sql(READABLE[type_], arguments[0]), type_, "TRY_CAST")
+    return as_type(spark_sql("try_to_timestamp({})", arguments), type_)

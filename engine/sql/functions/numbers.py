@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.errors import StudioError
+from engine.functions.spark_text import as_type, spark_sql, written_number
 from engine.model.types import BIGINT, DOUBLE, FLOAT, FLOATS, INT, INTEGERS, VOID, Decimal, Type
 from engine.sql.algebra import Expr
 from engine.sql.functions.times import added
@@ -41,13 +42,15 @@ def arithmetic(writer: ExpressionWriter, node: Expr) -> str:
         if shifted is not None:
             return shifted
     left, right = _widened(writer, sides, left, right)
-    return _as_float(writer, f"({left} {_OPERATORS[type(node)]} {right})", left, right)
+    computed = spark_sql("({} {sign} {})", left, right, sign=_OPERATORS[type(node)])
+    return _as_float(writer, computed, left, right)
 
 
 def number(literal: exp.Literal) -> str:
     """The literal of a number. Of 0.5 Spark does not count the zero among the digits."""
     decimal = _fraction_literal(literal)
-    return f"CAST({literal.name} AS {decimal})" if decimal else literal.name
+    written = written_number(literal.name)
+    return spark_sql("CAST({} AS {type})", written, type=decimal) if decimal else written
 
 
 def united(writer: ExpressionWriter, values: list[str]) -> list[str]:
@@ -63,7 +66,7 @@ def united(writer: ExpressionWriter, values: list[str]) -> list[str]:
     if BIGINT not in types or not any(isinstance(type_, Decimal) for type_ in types):
         return values
     return [
-        f"CAST({value} AS DECIMAL(19, 0))" if type_ == BIGINT else value
+        spark_sql("CAST({} AS DECIMAL(19, 0))", value) if type_ == BIGINT else value
         for value, type_ in zip(values, types, strict=True)
     ]
 
@@ -71,38 +74,38 @@ def united(writer: ExpressionWriter, values: list[str]) -> list[str]:
 def remainder(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:
     """a % b; for integers with the type of b."""
     left, right = _widened(writer, sides, left, right)
-    modulo = f"({left} % {right})"
+    modulo = spark_sql("({} % {})", left, right)
     types = [writer.type_of(side) for side in (left, right)]
     is_narrowed = all(type_ in INTEGERS for type_ in types) and INTEGERS.index(types[1]) < INTEGERS.index(types[0])
-    return f"CAST({modulo} AS {types[1].sql})" if is_narrowed else modulo
+    return as_type(modulo, types[1]) if is_narrowed else modulo
 
 
 def rounded(writer: ExpressionWriter, call: exp.Floor | exp.Ceil) -> str:
     """FLOOR and CEIL of a number, in its type."""
     value = writer.write(call.this)
     name = "floor" if isinstance(call, exp.Floor) else "ceil"
-    whole = f"{name}({value})"
+    whole = spark_sql("{name}({})", value, name=name)
     type_ = writer.type_of(value)
     if type_ in FLOATS:
         # Spark's floor and ceil return BIGINT, which has no -0.0 and a smaller range.
-        whole = _WHOLE[name].format(value)
+        whole = spark_sql(_WHOLE[name], value)
     if isinstance(type_, Decimal):
         type_ = Decimal(type_.precision, 0)
-    return f"CAST({whole} AS {type_.sql})"
+    return as_type(whole, type_)
 
 
 def _divided(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:
     types = [writer.type_of(side) for side in (left, right)]
     if all(type_ in INTEGERS for type_ in types):
         wider = max(types, key=INTEGERS.index)
-        return f"CAST({left} div {right} AS {wider.sql})"
+        return as_type(spark_sql("{} div {}", left, right), wider)
     if any(type_ in FLOATS for type_ in types):
-        quotient = f"({left} / {right})"
+        quotient = spark_sql("({} / {})", left, right)
         if not _is_not_zero(sides[1]):
-            quotient = f"(CASE WHEN {right} = 0 THEN {left} * double('Infinity') ELSE {left} / {right} END)"
+            quotient = spark_sql("(CASE WHEN {1} = 0 THEN {0} * double('Infinity') ELSE {0} / {1} END)", left, right)
         return _as_float(writer, quotient, left, right)
     left, right = _widened(writer, sides, left, right)
-    return f"({left} / {right})"
+    return spark_sql("({} / {})", left, right)
 
 
 def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> tuple[str, str]:
@@ -118,9 +121,9 @@ def _widened(writer: ExpressionWriter, sides: list[Expr], left: str, right: str)
         if not isinstance(other, Decimal):
             continue
         elif _is_integer_literal(side):
-            texts[at] = f"CAST({texts[at]} AS {writer.type_of(texts[at]).sql})"
+            texts[at] = as_type(texts[at], writer.type_of(texts[at]))
         elif types[at] == BIGINT:
-            texts[at] = f"CAST({texts[at]} AS DECIMAL(19, 0))"
+            texts[at] = as_type(texts[at], Decimal(19, 0))
     return texts[0], texts[1]
 
 
@@ -143,7 +146,7 @@ def _fraction_literal(side: Expr) -> str:
 def _as_float(writer: ExpressionWriter, computed: str, left: str, right: str) -> str:
     types: set[Type]
     types = {writer.type_of(side) for side in (left, right)} if FLOAT in _cheap_types(writer, left, right) else set()
-    return f"CAST({computed} AS FLOAT)" if FLOAT in types and types <= {*INTEGERS, *FLOATS} else computed
+    return as_type(computed, FLOAT) if FLOAT in types and types <= {*INTEGERS, *FLOATS} else computed
 
 
 def _cheap_types(writer: ExpressionWriter, *sides: str) -> set[Type]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.functions.function import text
+from engine.functions.spark_text import literal, spark_sql
 from engine.sql.algebra import Expr
 from engine.sql.rejected import SqlRejected
 
@@ -20,26 +20,29 @@ _SPECIAL: Final = ".^$\\{}"
 
 def like(writer: ExpressionWriter, node: exp.Like, escape: Expr | None = None) -> str:
     """[NOT] LIKE. Without ESCAPE there is no escape character; Spark's default is the backslash."""
-    condition = f"({writer.write(node.this)} LIKE {_pattern(writer, node.expression, escape)})"
-    return f"(NOT {condition})" if node.args.get("negate") else condition
+    value = writer.write(node.this)
+    if escape is None:
+        condition = spark_sql("({} LIKE {})", value, _pattern(writer, node.expression))
+    else:
+        template = "({} LIKE {} ESCAPE {escape})"
+        condition = spark_sql(template, value, writer.write(node.expression), escape=writer.write(escape))
+    return spark_sql("(NOT {})", condition) if node.args.get("negate") else condition
 
 
-def _pattern(writer: ExpressionWriter, pattern: Expr, escape: Expr | None) -> str:
-    if escape is not None:
-        return f"{writer.write(pattern)} ESCAPE {writer.write(escape)}"
-    literal = pattern.unnest()
-    if isinstance(literal, exp.Literal) and literal.is_string:
-        return text(literal.name.replace("\\", "\\\\"))
-    return f"replace({writer.write(pattern)}, {text(chr(92))}, {text(chr(92) * 2)})"
+def _pattern(writer: ExpressionWriter, pattern: Expr) -> str:
+    bare = pattern.unnest()
+    if isinstance(bare, exp.Literal) and bare.is_string:
+        return literal(bare.name.replace("\\", "\\\\"))
+    return spark_sql("replace({})", [writer.write(pattern), literal(chr(92)), literal(chr(92) * 2)])
 
 
 def similar(writer: ExpressionWriter, node: exp.SimilarTo) -> str:
     """SIMILAR TO with a literal pattern, as a regular expression. Raises SqlRejected for a computed pattern."""
-    literal = node.expression.unnest()
-    if not isinstance(literal, exp.Literal) or not literal.is_string:
+    pattern = node.expression.unnest()
+    if not isinstance(pattern, exp.Literal) or not pattern.is_string:
         message = "SIMILAR TO takes a text as its pattern. Use REGEXP(x, pattern) for one that is computed."
         raise SqlRejected(message, node)
-    return f"({writer.write(node.this)} rlike {text(_regular(literal.name))})"
+    return spark_sql("({} rlike {})", writer.write(node.this), literal(_regular(pattern.name)))
 
 
 def _regular(pattern: str) -> str:

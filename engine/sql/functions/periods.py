@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlglot import exp
 
 from engine.expressions.coercion import is_interval
+from engine.functions.spark_text import spark_sql
 from engine.sql.algebra import Expr
 from engine.sql.functions.numbers import arithmetic
 from engine.sql.functions.rows import constructed
@@ -39,7 +40,7 @@ def overlapping(writer: ExpressionWriter, node: exp.Overlaps) -> str:
         message = f"OVERLAPS compares TIMESTAMPs, TIMESTAMP_LTZs or DATEs, all of one type, not {given}."
         raise SqlRejected(message, node)
     (first, last), (other_first, other_last) = _in_order(*ends[:2]), _in_order(*ends[2:])
-    return f"(({last} >= {other_first}) AND ({other_last} >= {first}))"
+    return spark_sql("(({} >= {}) AND ({} >= {}))", last, other_first, other_last, first)
 
 
 def _ends(writer: ExpressionWriter, period: Expr, node: exp.Overlaps) -> tuple[str, str]:
@@ -57,8 +58,8 @@ def _ends(writer: ExpressionWriter, period: Expr, node: exp.Overlaps) -> tuple[s
 
 
 def _in_order(start: str, end: str) -> tuple[str, str]:
-    is_so = f"WHEN ({start} <= {end})"
-    return f"CASE {is_so} THEN {start} ELSE {end} END", f"CASE {is_so} THEN {end} ELSE {start} END"
+    first = spark_sql("CASE WHEN ({0} <= {1}) THEN {0} ELSE {1} END", start, end)
+    return first, spark_sql("CASE WHEN ({0} <= {1}) THEN {1} ELSE {0} END", start, end)
 
 
 def refuse_others(parser: Any, period: Expr | None) -> None:

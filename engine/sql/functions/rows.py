@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.functions.rows import STRUCT
+from engine.functions.spark_text import as_type, spark_sql
 from engine.model.types import BOOLEAN, VOID, Array, Map, Row, Timestamp, Type, quote
 from engine.sql.algebra import Expr, plain
 from engine.sql.functions.digits import shown
@@ -43,8 +44,10 @@ def field(writer: ExpressionWriter, node: exp.Dot) -> str:
         there = f"it has {', '.join(names)}" if names else f"it is {type_.flink}, which has no fields"
         message = f"there is no field {name!r} in {node.this.name or 'the value'!r}: {there}."
         raise SqlRejected(message, node)
-    inner = value if plain(node.this) is not None or isinstance(node.this, exp.Dot) else f"({value})"
-    return f"{inner}.{quote(name)}"
+    if plain(node.this) is not None or isinstance(node.this, exp.Dot):
+        # All parts are one name.
+        return spark_sql(f"{value}.{quote(name)}")
+    return spark_sql("({}).{name}", value, name=quote(name))
 
 
 def equal_fields(left: Expr, right: Expr) -> Expr | None:
@@ -66,7 +69,7 @@ def of_one_type(writer: ExpressionWriter, values: Sequence[str]) -> list[str]:
     types = [writer.type_of(value) for value in values]
     first = next((type_ for type_ in types if type_.has_row), VOID)
     return [
-        value if type_ in (first, VOID) or not type_.has_row else f"CAST({value} AS {first})"
+        value if type_ in (first, VOID) or not type_.has_row else as_type(value, first)
         for value, type_ in zip(values, types, strict=True)
     ]
 

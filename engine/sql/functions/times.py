@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from engine.errors import unknown_name
 from engine.expressions.coercion import is_interval
+from engine.functions.spark_text import as_type, spark_sql
 from engine.model.types import MILLISECONDS, STRING, Time, Timestamp
 from engine.sql.rejected import SqlRejected
 
@@ -26,12 +27,12 @@ READABLE_TIME: Final = "regexp_extract({0}, '^[0-9]{{1,2}}:[0-9]{{1,2}}(:[0-9]{{
 
 def moment_of(value: str) -> str:
     """A TIME as a TIMESTAMP: of the first day of 1970, as in a CAST."""
-    return f"make_timestamp_ntz(DATE '1970-01-01', {value})"
+    return spark_sql("make_timestamp_ntz(DATE '1970-01-01', {})", value)
 
 
 def time_of(moment: str, precision: int) -> str:
     """The time of day of a TIMESTAMP."""
-    return f"CAST({moment} AS {Time(precision)})"
+    return as_type(moment, Time(precision))
 
 
 def literal_precision(text: str) -> int:
@@ -41,8 +42,8 @@ def literal_precision(text: str) -> int:
 
 def as_text(value: str, precision: int) -> str:
     """A TIME as a text: of a fraction, there is at least one digit."""
-    written = f"CAST({value} AS STRING)"
-    return written if precision == 0 else f"regexp_replace({written}, '^([0-9]+:[0-9]+:[0-9]+)$', '$1.0')"
+    written = as_type(value, STRING)
+    return written if precision == 0 else spark_sql("regexp_replace({}, '^([0-9]+:[0-9]+:[0-9]+)$', '$1.0')", written)
 
 
 def added(writer: ExpressionWriter, node: exp.Add | exp.Sub, left: str, right: str) -> str | None:
@@ -56,7 +57,7 @@ def added(writer: ExpressionWriter, node: exp.Add | exp.Sub, left: str, right: s
     if not isinstance(left_type, Time) or not is_interval(other):
         return None
     sign = "+" if isinstance(node, exp.Add) else "-"
-    return time_of(f"{moment_of(left)} {sign} {right}", left_type.precision)
+    return time_of(spark_sql("{} {sign} {}", moment_of(left), right, sign=sign), left_type.precision)
 
 
 def require_unit(unit: str, call: exp.Expression) -> None:
@@ -74,5 +75,5 @@ def cast_to_time(writer: ExpressionWriter, value: str, target: Time, node: exp.C
         message = f"{source.flink} has no time of day. Cast a TIMESTAMP or a text to TIME."
         raise SqlRejected(message, node)
     if isinstance(node, exp.TryCast) and source == STRING:
-        return f"TRY_CAST({READABLE_TIME.format(value)} AS {target})"
-    return f"{'TRY_CAST' if isinstance(node, exp.TryCast) else 'CAST'}({value} AS {target})"
+        value = spark_sql(READABLE_TIME, value)
+    return as_type(value, target, "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST")

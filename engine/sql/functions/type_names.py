@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.functions.function import text
+from engine.functions.spark_text import literal
 from engine.model.types import Time, Timestamp
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
@@ -35,11 +35,11 @@ def type_name(writer: ExpressionWriter, call: exp.Anonymous) -> str:
         raise SqlRejected(message, call)
     bare = value.unnest()
     if isinstance(bare, exp.Null):
-        return text("NULL")
+        return literal("NULL")
     name = _named(writer, bare)
     if is_long.this:
         name = name.replace("STRING", f"VARCHAR({_LONGEST})").replace("BYTES", f"VARBINARY({_LONGEST})")
-    return text(name if _can_be_null(writer, bare) else f"{name} NOT NULL")
+    return literal(name if _can_be_null(writer, bare) else f"{name} NOT NULL")
 
 
 def _named(writer: ExpressionWriter, value: Expr) -> str:
