@@ -6,7 +6,7 @@ Keys, pairs and seconds are counted in the changelogs, once per run. Each takes 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from engine.model.changelog import RowKind
@@ -19,7 +19,7 @@ from storage.database.sql import identifier
 from storage.library.of_all_runs import OfAllRuns
 from storage.library.runs import Runs
 from storage.library.stored_run import StoredRun
-from storage.model import Edge
+from storage.model import Edge, EdgeColumn
 
 _TAKEN_BACK: Final = "kind IN ('-U', '-D')"
 _SECOND_MS: Final = 1000
@@ -105,13 +105,10 @@ class Flows(OfAllRuns):
 
     def _keys_of(self, edge: Edge, limit: int) -> tuple[RetractedKey, ...]:
         names = edge.upsert_key or edge.names
-        keys = ", ".join(f"c.{identifier(column.stored_as)}" for column in edge.columns if column.name in names)
+        columns = [column for column in edge.columns if column.name in names]
+        keys = ", ".join(f"c.{identifier(column.stored_as)}" for column in columns)
         most = max(limit, _KEPT)
-        by_retractions = (
-            f"SELECT min(c.rowid) AS row, count(*) AS records, count(*) FILTER ({_TAKEN_BACK}) AS taken_back "
-            f"FROM {records_of(edge)} c {f'GROUP BY {keys}' if keys else ''} HAVING taken_back > 0 "
-            f"ORDER BY taken_back DESC, records DESC, row LIMIT {most}"
-        )
+        by_retractions = _by_retractions(edge, columns, most)
         counts = self._cache.get(
             edge.run_id,
             f"{most} keys of {by_stored(edge, names)}, by retractions",
@@ -203,6 +200,27 @@ def _wires(run: StoredRun) -> tuple[Wire, ...]:
             consumed.add((edge.node, edge.port))
     wires += [Wire(edge.node, "", edge.port, edge.counts) for key, edge in run.outputs.items() if key not in consumed]
     return tuple(wires)
+
+
+def _by_retractions(edge: Edge, keys: Sequence[EdgeColumn], most: int) -> str:
+    """The keys with the most retractions, as their first row, their records and their retractions.
+
+    Retractions are counted first: of the other records only those of the keys that come into question are grouped.
+    """
+    columns = [identifier(column.stored_as) for column in keys]
+    by = "".join(f", c.{name} AS k{at}" for at, name in enumerate(columns))
+    same = "".join(f" AND c.{name} IS NOT DISTINCT FROM h.k{at}" for at, name in enumerate(columns))
+    return f"""
+        WITH counted AS MATERIALIZED (
+            SELECT count(*) AS taken_back{by} FROM {records_of(edge)} c WHERE c.{_TAKEN_BACK} GROUP BY ALL),
+        heaviest AS MATERIALIZED (
+            FROM counted WHERE taken_back >= (
+                SELECT min(taken_back) FROM (SELECT taken_back FROM counted ORDER BY taken_back DESC LIMIT {most})))
+        SELECT min(c.rowid) AS row, count(*) AS records, any_value(h.taken_back) AS taken_back
+        FROM {records_of(edge)} c JOIN heaviest h ON true{same}
+        GROUP BY {", ".join(f"h.k{at}" for at in range(len(columns))) or "()"}
+        ORDER BY taken_back DESC, records DESC, row LIMIT {most}
+    """
 
 
 def _taken_back(counts: Mapping[RowKind, int]) -> int:

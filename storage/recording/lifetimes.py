@@ -190,21 +190,26 @@ def _follow(cursor: Cursor, edge: Edge, first: int, end: int) -> None:
     """Store the lifetimes of the rows that these records add, and end those of open rows."""
     ended, still_open = edge.tables.ended(edge.lifetimes_owner), edge.tables.still_open(edge.lifetimes_owner)
     by = _by(edge)
+    same = " AND ".join(f"n.k{at} IS NOT DISTINCT FROM o.k{at}" for at in range(len(_keys(edge))))
     candidates = _candidates(edge, f"c.rowid >= {first} AND c.rowid < {end}")
-    if first:
-        same = " AND ".join(f"n.k{at} IS NOT DISTINCT FROM o.k{at}" for at in range(len(_keys(edge))))
+    if edge.upsert_key:
+        # Joined, not sorted among the portion's records: that takes half of the time.
+        followed = f"""
+            WITH portion AS MATERIALIZED ({candidates}),
+            firsts AS (SELECT {by}, min(seq) AS until_seq FROM portion GROUP BY {by})
+            {_by_key("FROM portion", by)} UNION ALL
+            SELECT o.opened, o.seq, true, n.until_seq, {_by(edge, "o.")} FROM {still_open} o JOIN firsts n ON {same}
+        """
+    else:
         candidates = f"""
             WITH portion AS MATERIALIZED ({candidates})
             FROM portion UNION ALL
             SELECT o.opened, o.seq, true, true, {by} FROM {still_open} o
             WHERE EXISTS (SELECT 1 FROM portion n WHERE {same})
         """
-    if edge.upsert_key:
-        followed = _by_key(candidates, by)
-    elif cursor.execute(_retracts_the_missing(candidates, by)).fetchone():
-        followed = _by_whole_row(_without_ignored(candidates, by), by)
-    else:
-        # The usual case. It takes half of the time of the other one.
+        # Rarely a record retracts what is not there. Otherwise it takes half of the time.
+        if cursor.execute(_retracts_the_missing(candidates, by)).fetchone():
+            candidates = _without_ignored(candidates, by)
         followed = _by_whole_row(candidates, by)
     cursor.execute(f"CREATE OR REPLACE TEMP TABLE followed AS {followed}")
     cursor.execute(
@@ -256,8 +261,8 @@ def _keys(edge: Edge) -> list[tuple[str, str]]:
     return keys or [("kind IS NULL", "BOOLEAN")]
 
 
-def _by(edge: Edge) -> str:
-    return ", ".join(f"k{n}" for n in range(len(_keys(edge))))
+def _by(edge: Edge, of: str = "") -> str:
+    return ", ".join(f"{of}k{n}" for n in range(len(_keys(edge))))
 
 
 def _by_key(candidates: str, by: str) -> str:
