@@ -16,11 +16,12 @@ from sqlglot.errors import SqlglotError
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import functions
 from engine.expressions.conditions import can_compute, condition_of
-from engine.expressions.parsing import SPARK, VALUES, tokens_of, tree_of
+from engine.expressions.parsing import tree_of
+from engine.functions.spark_text import as_type
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, BOOLEAN, DOUBLE, TIMESTAMP, TIMESTAMP_NTZ, VOID, Type
 from engine.patterns.conditions import MatchCondition
-from engine.patterns.references import Position, Reference, placeholder, referring
+from engine.patterns.references import Position, Reference, place_of, placeholder, referring, with_columns, written
 from engine.patterns.values import AggregateValue, MatchTime, RowValue, Value
 
 TypeOf = Callable[[str], Type]
@@ -71,22 +72,17 @@ class MatchPlan:
         references = list(parsed.references)
         if all(self._is_current(reference, variable) for reference in references):
             # It only uses the current row.
-            whole = self._filled(parsed.text, references)
+            whole = self._filled(parsed.tree, references)
             if (type_ := self.type_of(whole)) not in (BOOLEAN, VOID):
                 message = f"it is of type {type_.flink}, but a condition must be true or false"
                 raise ValueError(message)
             value = RowValue(variable, self._place(whole))
-            return MatchCondition(variable, placeholder(0), (BOOLEAN,), (value,))
-        try:
-            tree = tree_of(parsed.text)
-        except SqlglotError as error:
-            message = f"it cannot be read: {str(error).splitlines()[0]}"
-            raise ValueError(message) from error
-        tree = self._lowered(tree.copy(), references, variable)
+            return MatchCondition(variable, written(placeholder(0)), (BOOLEAN,), (value,))
+        tree = self._lowered(parsed.tree, references, variable)
         types = tuple(map(self._type, references))
-        written = tree.sql(dialect=SPARK)
+        whole = written(tree)
         try:
-            condition_of(written, _columns(types))
+            condition_of(whole, _columns(types))
         except (ValueError, SqlglotError) as error:
             message = (
                 "it puts values of several rows together in a way that is not supported. Supported are comparisons, "
@@ -94,19 +90,19 @@ class MatchPlan:
                 "Project before"
             )
             raise ValueError(message) from error
-        return MatchCondition(variable, written, types, tuple(map(self._value, references)))
+        return MatchCondition(variable, whole, types, tuple(map(self._value, references)))
 
     def _lowered(self, node: exp.Expr, references: list[Reference], variable: int) -> exp.Expr:
         """The tree with columns instead of parts that only Spark can compute, if such a part uses a single row."""
         if can_compute(node, _columns(tuple(map(self._type, references)))):
             return node
-        inner = [references[int(column.name[3:])] for column in node.find_all(exp.Column)]
+        inner = [references[place_of(column)] for column in node.find_all(exp.Column)]
         if inner and len({self._row_of(reference, variable) for reference in inner}) == 1:
             first = inner[0]
             if first.position in (Position.FIRST, Position.LAST):
-                text = self._filled(node.sql(dialect=SPARK), references)
+                text = self._filled(node, references)
                 references.append(Reference(first.position, first.variable, text, first.offset))
-                return exp.column(f"__r{len(references) - 1}", quoted=True)
+                return placeholder(len(references) - 1)
         for child in list(node.iter_expressions()):
             if not isinstance(child, exp.Identifier | exp.DataType | exp.Var):
                 child.replace(self._lowered(child.copy(), references, variable))
@@ -124,12 +120,15 @@ class MatchPlan:
         own = one.variable is None or one.variable == self.variables[variable]
         return one.position is Position.LAST and own and one.offset == 0
 
-    def _filled(self, text: str, references: Sequence[Reference]) -> str:
-        """A text with placeholders of one row's values, as an expression over that row's columns."""
-        for at in range(len(references) - 1, -1, -1):
-            if (expression := references[at].expression) is not None:
-                text = text.replace(placeholder(at), f"({expression})")
-        return text
+    def _filled(self, tree: exp.Expr, references: Sequence[Reference]) -> str:
+        """A tree with placeholders of one row's values, as an expression over that row's columns."""
+        values = {placeholder(at).name: one.expression for at, one in enumerate(references)}
+
+        def value(name: str) -> exp.Expr | None:
+            expression = values.get(name)
+            return None if expression is None else exp.Paren(this=tree_of(expression).copy())
+
+        return written(with_columns(tree, value))
 
     def _type(self, one: Reference) -> Type:
         if one.position is Position.ROWTIME:
@@ -179,20 +178,14 @@ class MatchPlan:
             isinstance(part, _NEVER_WITHOUT_NULL) for part in tree_of(expression).walk()
         ):
             return None
-        types = {column.name.lower(): column.type for column in self.schema}
-        tokens = tokens_of(expression)
-        written, place = "", 0
-        for at, token in enumerate(tokens):
-            is_field = at > 0 and tokens[at - 1].text == "."
-            is_call = at + 1 < len(tokens) and tokens[at + 1].text == "("
-            if token.token_type in VALUES or token.text.lower() not in types or is_field or is_call:
-                continue
-            null = f"CAST(NULL AS {types[token.text.lower()].sql})"
-            written += expression[place : token.start] + null
-            place = token.end + 1
-        return written + expression[place:]
+        nulls = {column.name.lower(): as_type("NULL", column.type) for column in self.schema}
+
+        def null(name: str) -> exp.Expr | None:
+            return tree_of(nulls[name.lower()]).copy() if name.lower() in nulls else None
+
+        return written(with_columns(tree_of(expression), null))
 
 
 def _columns(types: Sequence[Type]) -> Schema:
     """The values of a condition as columns."""
-    return Schema(tuple(Column(placeholder(at).strip("`"), type_) for at, type_ in enumerate(types)))
+    return Schema(tuple(Column(placeholder(at).name, type_) for at, type_ in enumerate(types)))
