@@ -47,6 +47,9 @@ class HttpRows(PostedSource, JsonLines):
         if Path(self.path).is_absolute():
             # A copy of its first rows, from `head`.
             return super().files(node, folder)
+        if not self.path:
+            message = "path: give a name such as orders: rows are posted to /rows/orders."
+            raise SourceError(message, node, "path")
         if not is_address(self.path):
             message = (
                 f"path: {self.path[:80]!r} is not an address; give a name of letters, digits, _ and -, such as orders."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from engine.errors import SourceError, TargetError
 from engine.reading.apart.talking import Talking
+from engine.reading.kafka.brokers import reason_of
 from engine.reading.kafka.client import ANSWER_S
 from engine.reading.servers.secrets import hidden
 from engine.writing.allowed import require_server
@@ -179,7 +180,7 @@ class Producer(Talking):
         return self._client
 
     def _hear(self, error: KafkaError) -> None:
-        self._heard = error.str()
+        self._heard = reason_of(error, self._secrets)
         if error.code() in (error._AUTHENTICATION, error.SASL_AUTHENTICATION_FAILED):
             self._failed = error
 
@@ -202,7 +203,7 @@ class Producer(Talking):
             self._raise(cause.args[0] if cause.args[0].fatal() else self._failed or cause.args[0])
 
     def _raise(self, error: KafkaError, before: str = "") -> NoReturn:
-        said = before + hidden((self._heard or error.str()).rstrip("."), self._secrets)
+        said = before + (self._heard or reason_of(error, self._secrets))
         if error.code() in (error._FENCED, error.PRODUCER_FENCED, error.INVALID_PRODUCER_EPOCH):
             message = (
                 f"topic {self._topic} of Kafka at {self._servers}: another process writes this run, too. End one of "

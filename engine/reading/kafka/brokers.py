@@ -1,17 +1,23 @@
-"""The brokers that a client connects to: those that it is given, and those that a broker then names."""
+"""The brokers that a client connects to: those that it is given, those that a broker then names, and what they say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from engine.errors import OutOfReach, SourceError, shortened
 from engine.reading.servers.named_servers import is_host, may_be_contacted, not_listed, unlisted
+from engine.reading.servers.secrets import hidden
 
 if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
     from confluent_kafka.admin._metadata import BrokerMetadata
 
 _PORT: Final = 9092
+# "localhost:9092/bootstrap: Connect to ipv4#127.0.0.1:9092 failed: Connection refused (after 0ms in state CONNECT, 1
+# identical error(s) suppressed)": what librdkafka adds for its own developers.
+_OWN_WORDS: Final = re.compile(r" \(after \d+ms in state [^()]*(?:\([^()]*\)[^()]*)*\)|(?<=Connect to )ipv[46]#")
 
 
 def check_brokers(servers: str, node: str) -> None:
@@ -33,3 +39,8 @@ def check_named(brokers: Iterable[BrokerMetadata], node: str) -> None:
         if not may_be_contacted(str(broker.host), int(broker.port or 0)):
             message = f"servers: the brokers name {not_listed(f'{broker.host}:{broker.port}')}"
             raise SourceError(message, node, "servers")
+
+
+def reason_of(error: KafkaError, secrets: Sequence[str]) -> str:
+    """The reason of an error without secrets, and without the client's own states; it ends without a full stop."""
+    return hidden(_OWN_WORDS.sub("", error.str()).rstrip("."), secrets)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.errors import SourceError, unknown_name
 from engine.reading.apart.talking import Talking
-from engine.reading.kafka.brokers import check_named
+from engine.reading.kafka.brokers import check_named, reason_of
 from engine.reading.servers import named_servers
 from engine.reading.servers.secrets import hidden
 
@@ -55,9 +55,9 @@ class Heard:
     def __call__(self, error: KafkaError) -> None:
         """Called with errors that belong to no message."""
         if error.code() == self._all_down:
-            self.trouble = self.last or hidden(error.str(), self.secrets)
+            self.trouble = self.last or reason_of(error, self.secrets)
         else:
-            self.last = hidden(error.str(), self.secrets)
+            self.last = reason_of(error, self.secrets)
 
     @property
     def _all_down(self) -> int:
@@ -260,8 +260,8 @@ class Consumer(Talking):
         from confluent_kafka import KafkaError
 
         first = error.args[0] if error.args else error
-        text = first.str() if isinstance(first, KafkaError) else str(first)
-        return hidden(text.rstrip("."), self._heard.secrets)
+        secrets = self._heard.secrets
+        return reason_of(first, secrets) if isinstance(first, KafkaError) else hidden(str(first).rstrip("."), secrets)
 
 
 def _bytes(value: str | bytes | None) -> bytes | None:

@@ -26,9 +26,13 @@ def test_columns_are_those_that_were_posted_and_those_with_a_type(tmp_path: Path
     assert typed.derive("n", tmp_path).schema.names == ("id", "note", "ts")
 
 
-@pytest.mark.parametrize("address", ["", "a/b", "../orders", "orders.jsonl"])
-def test_an_address_that_is_none_is_a_sentence(tmp_path: Path, address: str) -> None:
-    with pytest.raises(SourceError, match="is not an address; give a name"):
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [("", "path: give a name such as orders")]
+    + [(wrong, "is not an address; give a name") for wrong in ("a/b", "../orders", "orders.jsonl")],
+)
+def test_an_address_that_is_none_is_a_sentence(tmp_path: Path, address: str, told: str) -> None:
+    with pytest.raises(SourceError, match=told):
         HttpRows(path=address, types=TYPES).derive("n", tmp_path)
 
 

@@ -270,7 +270,7 @@ def _notes(kafka: Kafka, folder: Path, position: Json) -> list[str]:
 def test_without_a_broker_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.reading.kafka.client.ANSWER_S", 1.0)
     nobody = Kafka.model_validate({"servers": "127.0.0.1:1", "topic": "t", "columns": COLUMNS})
-    with pytest.raises(SourceError, match=r"^n: no broker at 127.0.0.1:1 answers: .*refused.* Check the address"):
+    with pytest.raises(SourceError, match=r"^n: no broker at 127.0.0.1:1 answers: [^#()]*refused\. Check the address"):
         nobody.scan("n", tmp_path)
 
 
