@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.aggregates.parameters import Aggregate, GroupBy, expression_of
 from engine.model.schema import Schema
-from engine.model.types import quote
+from engine.model.types import literal, quote
 
 
 def group_sql(group_by: GroupBy) -> list[str]:
@@ -18,8 +18,7 @@ def call_sql(aggregate: Aggregate, schema: Schema) -> str:
     if aggregate.argument is None and not aggregate.function.is_python:
         argument = "*"
     if aggregate.function.has_separator and aggregate.separator != ",":
-        separator = aggregate.separator.replace("'", "''")
-        argument += f", '{separator}'"
+        argument += f", {literal(aggregate.separator)}"
     if aggregate.function.has_offset and aggregate.offset != 1:
         argument += f", {aggregate.offset}"
     if aggregate.function.has_percentage:

@@ -8,13 +8,13 @@ from engine.contract.operator import Operator
 from engine.contract.parameters import DurationOrNone, parameter
 from engine.model.durations import duration
 from engine.model.options import STATE_TTL
+from engine.model.types import literal
 
 
 def ttl_hint(ttls_ms: Mapping[str, int | None]) -> str:
     """The hint, to follow SELECT, by name of the input; "" if no input has a TTL of its own."""
     texts = {name: duration(ms) for name, ms in ttls_ms.items() if ms is not None}
-    quoted = (tuple(text.replace("'", "''") for text in pair) for pair in texts.items())
-    pairs = ", ".join(f"'{name}' = '{text}'" for name, text in quoted)
+    pairs = ", ".join(f"{literal(name)} = {literal(text)}" for name, text in texts.items())
     return f"/*+ STATE_TTL({pairs}) */ " if pairs else ""
 
 

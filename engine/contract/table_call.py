@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
+from engine.model.types import literal as text_literal
 from engine.model.types import quote
 
 
@@ -28,7 +29,7 @@ def literal(value: object) -> str:
         case int() | float():
             return str(value)
         case str():
-            return "'" + value.replace("'", "''") + "'"
+            return text_literal(value)
         case list() if not any(isinstance(item, list | dict) for item in value):
             return f"ARRAY[{', '.join(map(literal, value))}]"
         case _:

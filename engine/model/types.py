@@ -328,6 +328,11 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def literal(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def with_digits_of_both(one: Type, other: Type) -> Type:
     """Of two types that are held alike, the one with the digits of a second of both."""
     for kind in (Timestamp, Time):

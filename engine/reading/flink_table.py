@@ -24,6 +24,7 @@ from engine.model.types import (
     Time,
     Timestamp,
     Type,
+    literal,
     quote,
 )
 from engine.reading.typed.casts import moment_of
@@ -125,11 +126,6 @@ def rows_above(rows: Sequence[Any]) -> str:
 def null_literal(null_text: str, prefix: str = "csv.", *, empty_is_null: bool) -> dict[str, str]:
     """The option with the text that means NULL. Flink has one such text, and none if an empty field is no NULL."""
     return {f"{prefix}null-literal": null_text} if null_text or empty_is_null else {}
-
-
-def literal(text: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def row_sql(row: Sequence[Any], types: Sequence[Type]) -> str | None:

@@ -22,8 +22,7 @@ from engine.functions.function import Function
 from engine.functions.of_texts import TEXT_OF_BYTES
 from engine.functions.of_times import EXTRACTED
 from engine.model.type_texts import type_from
-from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, quote
-from engine.reading.flink_table import literal
+from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, literal, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.functions.moments import IN_UTC, READABLE, TO_MILLISECONDS

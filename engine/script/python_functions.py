@@ -22,10 +22,10 @@ from engine.aggregates.registry import functions as aggregates
 from engine.errors import unknown_name
 from engine.functions import FUNCTIONS
 from engine.model.pipeline import Node, Pipeline
+from engine.model.types import literal
 from engine.operators.python_function import Python
 from engine.python_functions.declared import Rejected, declared_in
 from engine.reading.files import named_folders
-from engine.reading.flink_table import literal
 from engine.registry import configured
 from engine.script.statements import Cursor, Statement
 from engine.sql.clauses.python_calls import Functions, PythonFunction

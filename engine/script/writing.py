@@ -19,11 +19,11 @@ from engine.contract.target import SinkMode
 from engine.contract.unread import Unread
 from engine.errors import StudioError
 from engine.model.pipeline import Arrival, Node, Pipeline
+from engine.model.types import literal
 from engine.operators.deduplicate import Deduplicate, FirstRow, Keep
 from engine.operators.sink import Sink
 from engine.planner import plan
 from engine.planner.derive import DerivedNode, derive
-from engine.reading.flink_table import literal
 from engine.reading.servers.secrets import NOTE, names_any
 from engine.registry import configured, lookup
 from engine.script.epoch_times import unfolded

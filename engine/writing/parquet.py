@@ -31,7 +31,7 @@ from engine.contract.target import SinkMode, Writing
 from engine.errors import TargetError
 from engine.model.changelog import SYMBOLS, RowKind
 from engine.model.free_names import free_name
-from engine.reading.flink_table import literal
+from engine.model.types import literal
 from engine.reading.tables.databases import identifier
 from engine.writing.folders import Folder
 from engine.writing.last_per_key import is_deleting, last_per_key

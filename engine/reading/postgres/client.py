@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from engine.errors import SourceError
 from engine.model.schema import Column
-from engine.model.types import STRING, Type
+from engine.model.types import STRING, Type, literal
 from engine.reading.postgres.types import TYPES, in_utc
 from engine.reading.servers.address import Address
 from engine.reading.servers.database_server import Gone
@@ -160,7 +160,7 @@ class Database:
                     "to it, or choose another name."
                 )
                 raise SourceError(message, self._node, "slot")
-            self._ask(f"COMMENT ON PUBLICATION {quoted(owned)} IS {_literal(f'{OURS} {owner}')}")
+            self._ask(f"COMMENT ON PUBLICATION {quoted(owned)} IS {literal(f'{OURS} {owner}')}")
         if not slots:
             self._ask("SELECT pg_create_logical_replication_slot(%s, 'pgoutput')", [slot])
         return bool(before) and before != owner and bool(slots)
@@ -363,7 +363,3 @@ def _text(value: Any) -> str:
 def quoted(name: str) -> str:
     """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -2,6 +2,7 @@
 
     ordered_at   timestamp_ntz   2,018 of 2,021 are times, such as 2024-05-01 10:00:00; 3 are not, such as "n/a"
     ts           bigint          all 2,021 are integers; they count milliseconds since 1970
+    Zeit         string          all 2,021 are times as dd.MM.yyyy HH:mm:ss, which a computed column reads
 
 If almost all values of a column have one type, that type is proposed: the remaining values are then rejected, as the
 alternative is a column of texts. The watermark delay is derived from the disorder of the times.
@@ -15,11 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
+from math import ceil
 from typing import Final
 
 import pyarrow as pa
 
 from engine.contract.source import ComputedColumn
+from engine.expressions.flink_sql import as_typed, flink
 from engine.model.schema import Column, TimeUnit
 from engine.model.types import (
     BIGINT,
@@ -32,12 +35,14 @@ from engine.model.types import (
     Array,
     Timestamp,
     Type,
+    literal,
     quote,
 )
 from engine.reading.files.csv_sample import Dialect, header_of, records_of_file, renamed_columns
 from engine.reading.files.input_files import InputFile
 from engine.reading.typed.casts import cut_of
 from engine.reading.typed.inference import infer_text, kind_of_text
+from engine.reading.typed.time_patterns import milliseconds, pattern_of
 
 ROWS: Final = 20_000
 """The number of rows in the profile."""
@@ -67,8 +72,8 @@ _DELAYS_MS: Final = (0, 1) + tuple(
 class ColumnProfile:
     """One column. type: read by default; proposed: the better type; why: the reason in words.
 
-    unit: the unit of integers since 1970, if they look like times. note: why the name differs from the file's, or "".
-    is_unique: whether no two of enough rows have the same value.
+    unit: the unit of integers since 1970, if they look like times. pattern: of texts that are times (TO_TIMESTAMP).
+    note: why the name differs from the file's, or "". is_unique: whether no two of enough rows have the same value.
     """
 
     name: str
@@ -76,13 +81,19 @@ class ColumnProfile:
     proposed: Type
     why: str
     unit: str | None = None
+    pattern: str | None = None
     note: str = ""
     is_unique: bool = False
 
     @property
     def is_time(self) -> bool:
-        """Whether the column with its proposed type can be an event time."""
-        return self.unit is not None or isinstance(self.proposed, Timestamp)
+        """Whether the column with its proposed type, or what is computed from it, can be an event time."""
+        return self.unit is not None or self.is_moment
+
+    @property
+    def is_moment(self) -> bool:
+        """Whether its values are written as times, and are no numbers that may count from 1970."""
+        return self.pattern is not None or isinstance(self.proposed, Timestamp)
 
 
 @dataclass(frozen=True)
@@ -164,10 +175,14 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
         others = f"{rest:,} {'is' if rest == 1 else 'are'} not"
         said = f'{fit:,} of {len(values):,} are {_PLURAL[proposed]}; {others}, such as "{odd[:40]}"'
         return ColumnProfile(name, type_, proposed, said + beside, note=note, is_unique=is_unique)
+    pattern = pattern_of(values, ceil(_ALMOST_ALL * len(values))) if type_ == STRING else None
     said = f"all {len(values):,} are {_plural(type_)}" if type_ != STRING else f'such as "{values[0][:40]}"'
     if unit is not None:
         said += f", {_COUNTED[unit]} since 1970"
-    return ColumnProfile(name, type_, type_, said + beside, unit, note, is_unique)
+    if pattern is not None:
+        count = sum(milliseconds(value, pattern) is not None for value in values)
+        said = f"{'all' if count == len(values) else f'{count:,} of'} {len(values):,} are times as {pattern}"
+    return ColumnProfile(name, type_, type_, said + beside, unit, pattern, note, is_unique)
 
 
 _WIDER: Final[dict[Type, tuple[Type, ...]]] = {
@@ -204,7 +219,7 @@ def _plural(type_: Type) -> str:
 def _rank(name: str, columns: Sequence[ColumnProfile]) -> tuple[bool, bool, int]:
     column = next(profile for profile in columns if profile.name == name)
     place = [profile.name for profile in columns].index(name)
-    return not _is_named_as_time(name), not isinstance(column.proposed, Timestamp), place
+    return not _is_named_as_time(name), not column.is_moment, place
 
 
 def _proposal(
@@ -214,15 +229,18 @@ def _proposal(
     if not times:
         return None
     delay, why = delay_of(times)
-    name, expression = (column.name, "") if computed is None else (computed.name, computed.expression)
+    name, expression = (column.name, "") if computed is None else (computed.name, as_typed(computed.expression))
     parameters: dict[str, object] = {"watermark_delay_ms": delay}
     if column.unit == "s":
         parameters["event_time_unit"] = TimeUnit.EPOCH_S.value
     elif column.unit == "us":
-        expression = f"timestamp_micros({expression or quote(column.name)})"
+        expression = f"TO_TIMESTAMP_LTZ({expression or quote(column.name)}, 6)"
+        name = f"{name}_time"
+    elif column.pattern is not None:
+        expression = f"TO_TIMESTAMP({expression or quote(column.name)}, {literal(column.pattern)})"
         name = f"{name}_time"
     if expression:
-        parameters["computed"] = [{"name": name, "expression": expression}]
+        parameters["computed"] = [{"name": name, "expression": flink(expression)}]
     parameters["event_time"] = name
     if column.proposed != column.type and computed is None:
         parameters["types"] = {column.name: column.proposed.flink}
@@ -263,5 +281,7 @@ def _milliseconds(text: str, column: ColumnProfile) -> int | None:
 
     if column.unit is not None:
         return int(text) * 1000 // _UNITS[column.unit]
+    if column.pattern is not None:
+        return milliseconds(text, column.pattern)
     micros = moment_of(text)
     return None if micros is None else micros // 1000

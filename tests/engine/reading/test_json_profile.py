@@ -27,13 +27,13 @@ def write(folder: Path, rows: list[Any]) -> None:
         (lambda time: {"ts": int(time.timestamp())}, {"event_time": "ts", "event_time_unit": "epoch_s"}),
         (
             lambda time: {"meta": {"by": {"at": f"{time:%Y-%m-%d %H:%M:%S}"}}},
-            {"event_time": "at", "computed": [{"name": "at", "expression": "`meta`.`by`.`at`"}]},
+            {"event_time": "at", "computed": [{"name": "at", "expression": {"flink": "`meta`.`by`.`at`"}}]},
         ),
         (
             lambda time: {"ts": "soon", "meta": {"ts": int(time.timestamp() * 1_000_000)}},
             {
                 "event_time": "meta_ts_time",
-                "computed": [{"name": "meta_ts_time", "expression": "timestamp_micros(`meta`.`ts`)"}],
+                "computed": [{"name": "meta_ts_time", "expression": {"flink": "TO_TIMESTAMP_LTZ(`meta`.`ts`, 6)"}}],
             },
         ),
         # A column is more likely the event time than what is inside of one.

@@ -28,7 +28,7 @@ TIMES = [START + timedelta(seconds=at - (8 if at % 10 == 9 else 0) - (360 if at 
             lambda time: f"{time.timestamp() * 1_000_000:.0f}",
             {
                 "event_time": "order time_time",
-                "computed": [{"name": "order time_time", "expression": "timestamp_micros(`order time`)"}],
+                "computed": [{"name": "order time_time", "expression": {"flink": "TO_TIMESTAMP_LTZ(`order time`, 6)"}}],
             },
         ),
         (

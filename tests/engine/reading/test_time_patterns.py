@@ -1,0 +1,76 @@
+"""Which pattern of TO_TIMESTAMP reads the times of a column, and that the event time is read with it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from engine.examples.from_file import first_pipeline, source_of
+from engine.model.pipeline import Pipeline
+from engine.reading.typed.time_patterns import milliseconds, pattern_of
+from engine.sources.csv import Csv
+from tests.golden.trace import run_pipeline
+
+CASES = {
+    "German": (["30.11.2026 14:05:09", "01.12.2026 00:00:00"], "dd.MM.yyyy HH:mm:ss"),
+    "German, not padded": (["30.11.2026 14:05", "1.12.2026 9:05"], "d.M.yyyy H:mm"),
+    "American": (["01/31/2026, 14:05:09", "02/01/2026, 14:05:09"], "MM/dd/yyyy, HH:mm:ss"),
+    "American, not padded": (["1/31/2026 9:05"], "M/d/yyyy H:mm"),
+    "British": (["31/01/2026 14:05:09.250"], "dd/MM/yyyy HH:mm:ss.SSS"),
+    "day or month": (["01/02/2026 14:05:09", "03/04/2026 14:05:09"], None),
+    "Japanese": (["2026/11/30 14:05:09"], "yyyy/MM/dd HH:mm:ss"),
+    "a log's": (["2026-11-30 14:05:09,123"], "yyyy-MM-dd HH:mm:ss,SSS"),
+    "with a T": (["2026/11/30T14:05"], "yyyy/MM/dd'T'HH:mm"),
+    "no such day": (["31.02.2026 14:05:09"], None),
+    "a version": (["1.2.2026", "10.3.11"], None),
+    "nothing": ([], None),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_pattern_of_texts(name: str) -> None:
+    texts, pattern = CASES[name]
+    assert pattern_of(texts, len(texts)) == pattern
+
+
+def test_some_texts_may_be_none() -> None:
+    texts = ["n/a", *[f"{day:02}.11.2026 14:00:00" for day in range(1, 31)]]
+    assert pattern_of(texts, 30) == "dd.MM.yyyy HH:mm:ss"
+    assert pattern_of(texts, 31) is None
+
+
+def test_milliseconds_of_a_text() -> None:
+    wanted = datetime(2026, 11, 30, 14, 5, 9, 123_000, UTC).timestamp() * 1000
+    assert milliseconds("2026-11-30 14:05:09,123", "yyyy-MM-dd HH:mm:ss,SSS") == wanted
+
+
+@pytest.mark.parametrize("name", [name for name, (_, pattern) in CASES.items() if pattern])
+def test_a_file_with_such_times_begins_with_an_event_time(tmp_path: Path, name: str) -> None:
+    texts, pattern = CASES[name]
+    assert pattern is not None
+    (tmp_path / "in.csv").write_text("\n".join(["Zeit|n", *[f"{text}|1" for text in texts]]), encoding="utf-8")
+    source = first_pipeline("in.csv", tmp_path).nodes[0]
+    quoted = pattern.replace("'", "''")
+    expression = f"TO_TIMESTAMP(`Zeit`, '{quoted}')"
+    assert source.parameters["computed"] == [{"name": "Zeit_time", "expression": {"flink": expression}}]
+    assert source.parameters["event_time"] == "Zeit_time"
+    columns, _ = Csv.model_validate(source.parameters).profile("n", tmp_path)
+    assert columns[0].why == f"all {len(texts)} are times as {pattern}"
+
+
+def test_a_run_reads_the_same_times_and_keeps_what_is_none(spark: SparkSession, tmp_path: Path) -> None:
+    cases = {f"file{at}": case for at, case in enumerate(CASES.values()) if case[1]}
+    for name, (texts, _) in cases.items():
+        lines = ["t|n", *[f"{text}|1" for text in texts], "|2"]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines), encoding="utf-8")
+    document = Pipeline(nodes=tuple(source_of(f"{name}.csv", tmp_path) for name in cases))
+    trace = run_pipeline(document, spark, tmp_path, tmp_path / "work", epochs=1, partitions=None)
+    for name, (texts, pattern) in cases.items():
+        times = [record.rpartition(", ")[2].rstrip(")") for record in trace.changelog(name)]
+        found = [datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp() * 1000 for time in times]
+        assert found == [milliseconds(text, str(pattern)) for text in texts], pattern
+    reason = "column 't_time': the event time is null"
+    assert [(row["node"], row["reason"]) for row in trace.rejected] == [(name, reason) for name in sorted(cases)]
