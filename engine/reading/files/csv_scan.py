@@ -204,9 +204,7 @@ class _Reading:
         nothing = how.nulls
         if how.quote not in line:
             plain = line.split(how.separator)
-            if len(plain) != len(how.rows.columns):
-                return f"{len(plain)} fields for {len(how.rows.columns)} columns"
-            return self._as_flink([None if text in nothing else text for text in plain])
+            return self._of_width([None if text in nothing else text for text in plain])
         fields: list[str | None] = []
         at = 0
         while True:
@@ -226,9 +224,13 @@ class _Reading:
             if at >= len(line):
                 break
             at += 1
-        if len(fields) != len(how.rows.columns):
-            return f"{len(fields)} fields for {len(how.rows.columns)} columns"
-        return self._as_flink(fields)
+        return self._of_width(fields)
+
+    def _of_width(self, fields: list[str | None]) -> list[str | None] | str:
+        found, wanted = len(fields), len(self.how.rows.columns)
+        if found == wanted:
+            return self._as_flink(fields)
+        return f"{found} field{'s' * (found != 1)} for {wanted} column{'s' * (wanted != 1)}"
 
     def _as_flink(self, fields: list[str | None]) -> list[str | None] | str:
         """The fields, of which empty ones can be no NULL; or the reason why one of them has no value."""

@@ -103,7 +103,7 @@ def test_separator_quote_and_null_text_can_be_chosen(spark: SparkSession, tmp_pa
     write(tmp_path, "k\tv\na\t1\nb\n", "in.tsv")
     records, rejected = read(spark, Csv(path="in.tsv", separator="\\t"), tmp_path)
     assert records == [("a", "1")]
-    assert rejected[0][3] == "1 fields for 2 columns"
+    assert rejected[0][3] == "1 field for 2 columns"
 
 
 def test_an_empty_field_is_null_or_what_flink_makes_of_it(spark: SparkSession, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_odd_file_names_work(spark: SparkSession, tmp_path: Path, name: str) -> 
     write(tmp_path, "k,v\na,1\nb\n", name)
     records, rejected = read(spark, Csv(path=name), tmp_path)
     assert records == [("a", "1")]
-    assert rejected == [(name, 3, "b", "1 fields for 2 columns")]
+    assert rejected == [(name, 3, "b", "1 field for 2 columns")]
 
 
 def test_without_a_header_columns_are_numbered_or_named(spark: SparkSession, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_quoted_line_breaks_are_read_on_request(spark: SparkSession, tmp_path: P
     write(tmp_path, 'k,v\n"a\nb",1\nbroken\n"c\n\nd ""x""",2\n')
     records, rejected = read(spark, Csv(path="in.csv", multi_line=True), tmp_path)
     assert records == [("a\nb", "1"), ('c\n\nd "x"', "2")]
-    assert rejected == [("in.csv", 4, "broken", "1 fields for 2 columns")]
+    assert rejected == [("in.csv", 4, "broken", "1 field for 2 columns")]
 
 
 def test_without_the_request_a_line_break_leaves_a_quote_open(spark: SparkSession, tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_csv_keys_and_metadata_are_columns(brokers: Cluster, topic: str, tmp_pat
     assert (key, number, note, offset, by) == ("u", 1, "a", 0, "CreateTime")
     assert at.timestamp() == 1_700_000_000
     assert [(row[1], row[3]) for row in rejected] == [
-        (1, "1 fields for 2 columns"),
+        (1, "1 field for 2 columns"),
         (2, "the value of the message has a line break; a message is one row"),
         (3, "the key: the message is not a JSON object"),
     ]
