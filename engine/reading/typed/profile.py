@@ -22,7 +22,7 @@ from typing import Final
 import pyarrow as pa
 
 from engine.contract.source import ComputedColumn
-from engine.expressions.flink_sql import as_typed, flink
+from engine.expressions.flink_sql import flink
 from engine.model.schema import Column, TimeUnit
 from engine.model.types import (
     BIGINT,
@@ -61,6 +61,7 @@ _PLURAL: Final[dict[Type, str]] = {
 # Years 2000 to 2100, in seconds.
 _PLAUSIBLE_S: Final = (946_684_800, 4_102_444_800)
 _UNITS: Final = {"s": 1, "ms": 1000, "us": 1_000_000}
+_TO_MS: Final = {"s": " * 1000", "ms": "", "us": " / 1000"}
 _COUNTED: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}
 _TIME_ENDINGS: Final = ("time", "timestamp", "date", "_at", "_ts", "epoch", "rowtime")
 _DELAYS_MS: Final = (0, 1) + tuple(
@@ -72,7 +73,7 @@ _DELAYS_MS: Final = (0, 1) + tuple(
 class ColumnProfile:
     """One column. type: read by default; proposed: the better type; why: the reason in words.
 
-    unit: the unit of integers since 1970, if they look like times. pattern: of texts that are times (TO_TIMESTAMP).
+    unit: the unit of numbers since 1970, if they look like times. pattern: of texts that are times (TO_TIMESTAMP).
     note: why the name differs from the file's, or "". is_unique: whether no two of enough rows have the same value.
     """
 
@@ -167,7 +168,6 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
     cut = 0 if is_cut is None else is_cut.true_count
     beside += f"; {cut:,} {'has' if cut == 1 else 'have'} nanoseconds, which are cut off" if cut else ""
     beside += f" (of the first {ROWS:,} rows)" if len(texts) >= ROWS else ""
-    unit = _unit_of(name, values) if type_ == BIGINT else None
     is_unique = len(values) >= _ENOUGH and len(set(values)) == len(values)
     if fit < len(values):
         odd = next(text for text in values if kind_of_text(text) not in _WIDER[proposed])
@@ -175,6 +175,7 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
         others = f"{rest:,} {'is' if rest == 1 else 'are'} not"
         said = f'{fit:,} of {len(values):,} are {_PLURAL[proposed]}; {others}, such as "{odd[:40]}"'
         return ColumnProfile(name, type_, proposed, said + beside, note=note, is_unique=is_unique)
+    unit = _unit_of(name, values) if type_ in (BIGINT, DOUBLE) else None
     pattern = pattern_of(values, ceil(_ALMOST_ALL * len(values))) if type_ == STRING else None
     said = f"all {len(values):,} are {_plural(type_)}" if type_ != STRING else f'such as "{values[0][:40]}"'
     if unit is not None:
@@ -196,8 +197,8 @@ _WIDER: Final[dict[Type, tuple[Type, ...]]] = {
 
 
 def _unit_of(name: str, values: Iterable[str]) -> str | None:
-    """The unit of integers, if all are plausible times; with few digits only if the name suggests a time, too."""
-    numbers = [int(value) for value in values]
+    """The unit of numbers, if all are plausible times; with few digits only if the name suggests a time, too."""
+    numbers = [float(value) for value in values]
     low, high = _PLAUSIBLE_S
     for unit, factor in _UNITS.items():
         if all(low * factor <= number < high * factor for number in numbers):
@@ -229,22 +230,28 @@ def _proposal(
     if not times:
         return None
     delay, why = delay_of(times)
-    name, expression = (column.name, "") if computed is None else (computed.name, as_typed(computed.expression))
+    name, value = (column.name, quote(column.name)) if computed is None else (computed.name, computed.expression)
+    moment = _moment(column, value)
     parameters: dict[str, object] = {"watermark_delay_ms": delay}
-    if column.unit == "s":
+    if moment is not None:
+        name = f"{name}_time"
+    elif column.unit == "s":
         parameters["event_time_unit"] = TimeUnit.EPOCH_S.value
-    elif column.unit == "us":
-        expression = f"TO_TIMESTAMP_LTZ({expression or quote(column.name)}, 6)"
-        name = f"{name}_time"
-    elif column.pattern is not None:
-        expression = f"TO_TIMESTAMP({expression or quote(column.name)}, {literal(column.pattern)})"
-        name = f"{name}_time"
-    if expression:
-        parameters["computed"] = [{"name": name, "expression": flink(expression)}]
+    if moment is not None or computed is not None:
+        parameters["computed"] = [{"name": name, "expression": flink(moment or value)}]
     parameters["event_time"] = name
     if column.proposed != column.type and computed is None:
         parameters["types"] = {column.name: column.proposed.flink}
     return TimeProposal(column.name, parameters, why)
+
+
+def _moment(column: ColumnProfile, value: str) -> str | None:
+    """The time of a value in Flink SQL, if it has to be computed."""
+    if column.pattern is not None:
+        return f"TO_TIMESTAMP({value}, {literal(column.pattern)})"
+    if column.unit is not None and column.type == DOUBLE:
+        return f"TO_TIMESTAMP_LTZ(CAST(ROUND({value}{_TO_MS[column.unit]}) AS BIGINT), 3)"
+    return f"TO_TIMESTAMP_LTZ({value}, 6)" if column.unit == "us" else None
 
 
 def delay_of(times_ms: Sequence[int]) -> tuple[int, str]:
@@ -280,7 +287,7 @@ def _milliseconds(text: str, column: ColumnProfile) -> int | None:
     from engine.reading.typed.casts import moment_of
 
     if column.unit is not None:
-        return int(text) * 1000 // _UNITS[column.unit]
+        return round(float(text) * 1000 / _UNITS[column.unit])
     if column.pattern is not None:
         return milliseconds(text, column.pattern)
     micros = moment_of(text)

@@ -3,43 +3,75 @@
 30.11.2026 14:05:09          dd.MM.yyyy HH:mm:ss
 1/31/2026 9:30               M/d/yyyy H:mm               as no month is 31; if all texts could be either, none
 2026-11-30 14:05:09,123      yyyy-MM-dd HH:mm:ss,SSS
+30 Nov 2026 02:05 PM         dd MMM yyyy hh:mm a
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import product
 from typing import Final
 
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_WORDS: Final = {name: number for number, name in enumerate(_MONTHS, 1)} | {"AM": 0, "PM": 12}
+_TWO, _ONE_OR_TWO = r"\d{2}", r"\d{1,2}"
+# By the letters of a pattern: the part of a time, and how it is written.
+_PARTS: Final = {
+    "yyyy": ("year", r"\d{4}"),
+    "MMM": ("month", "|".join(_MONTHS)),
+    "MM": ("month", _TWO),
+    "M": ("month", _ONE_OR_TWO),
+    "dd": ("day", _TWO),
+    "d": ("day", _ONE_OR_TWO),
+    "HH": ("hour", _TWO),
+    "H": ("hour", _ONE_OR_TWO),
+    "hh": ("hour", _TWO),
+    "h": ("hour", _ONE_OR_TWO),
+    "mm": ("minute", _TWO),
+    "ss": ("second", _TWO),
+    "SSS": ("milli", r"\d{3}"),
+    "a": ("half", "AM|PM"),
+}
+_LETTERS: Final = re.compile("|".join(sorted(_PARTS, key=len, reverse=True)))
 # Padded before unpadded, which read the padded ones, too.
-_DATES: Final = tuple(
-    date.replace("-", separator)
-    for separator in ".-/"
-    for date in ("dd-MM-yyyy", "d-M-yyyy", "MM-dd-yyyy", "M-d-yyyy", "yyyy-MM-dd", "yyyy-M-d")
+_NUMBERS: Final = ("dd-MM-yyyy", "d-M-yyyy", "MM-dd-yyyy", "M-d-yyyy", "yyyy-MM-dd", "yyyy-M-d")
+_DATES: Final = (
+    *(date.replace("-", separator) for separator in ".-/" for date in _NUMBERS),
+    *(date.replace("-", separator) for separator in " -" for date in ("dd-MMM-yyyy", "d-MMM-yyyy")),
 )
 _BETWEEN: Final = (" ", ", ", "'T'")
-_TIMES: Final = ("HH:mm:ss", "H:mm:ss", "HH:mm", "H:mm", "HH:mm:ss.SSS", "HH:mm:ss,SSS")
-_PART: Final = re.compile(r"yyyy|([dMHms])\1?|SSS|'T'|[^\w']")
-_FIELDS: Final = {"y": "year", "M": "month", "d": "day", "H": "hour", "m": "minute", "s": "second", "S": "milli"}
+_CLOCKS: Final = ("HH:mm:ss", "H:mm:ss", "HH:mm", "H:mm")
+_TIMES: Final = (
+    *_CLOCKS,
+    *("HH:mm:ss.SSS", "HH:mm:ss,SSS"),
+    *(f"{clock.replace('H', 'h')} a" for clock in _CLOCKS),
+)
 _TRIED: Final = 20
 
 
 def pattern_of(texts: Sequence[str], least: int) -> str | None:
     """The pattern of at least so many of the texts; None if there is none, or if day and month can be either."""
-    likely = [
-        pattern
-        for pattern in map("".join, product(_DATES, _BETWEEN, _TIMES))
-        if any(milliseconds(text, pattern) is not None for text in texts[:_TRIED])
-    ]
+    likely = dict.fromkeys(pattern for text in texts[:_TRIED] for pattern in _patterns_of(text))
     counts = {pattern: sum(milliseconds(text, pattern) is not None for text in texts) for pattern in likely}
     most = max(counts.values(), default=0)
     if most < max(least, 1):
         return None
-    best = [pattern for pattern, count in counts.items() if count == most]
+    # In the order of the lists, not of the texts.
+    patterns = map("".join, product(_DATES, _BETWEEN, _TIMES))
+    best = [pattern for pattern in patterns if counts.get(pattern) == most]
     return best[0] if len({pattern.index("d") < pattern.index("M") for pattern in best}) == 1 else None
+
+
+def _patterns_of(text: str) -> Iterator[str]:
+    for date in _DATES:
+        if found := _expression(date).match(text):
+            for between, time in product(_BETWEEN, _TIMES):
+                mark, rest = between.strip("'"), text[found.end() :]
+                if rest.startswith(mark) and _expression(time).fullmatch(rest[len(mark) :]):
+                    yield date + between + time
 
 
 def milliseconds(text: str, pattern: str) -> int | None:
@@ -47,10 +79,14 @@ def milliseconds(text: str, pattern: str) -> int | None:
     found = _expression(pattern).fullmatch(text)
     if found is None:
         return None
-    parts = {name: int(digits) for name, digits in found.groupdict().items()}
-    milli = parts.pop("milli", 0)
+    parts = {part: _WORDS[value] if value in _WORDS else int(value) for part, value in found.groupdict().items()}
+    milli, half = parts.pop("milli", 0), parts.pop("half", None)
+    if half is not None:
+        if not 1 <= parts["hour"] <= 12:
+            return None
+        parts["hour"] = parts["hour"] % 12 + half
     try:
-        moment = datetime(**parts, tzinfo=UTC)  # type: ignore[arg-type]
+        moment = datetime(**parts, tzinfo=UTC)
     except ValueError:
         return None
     return round(moment.timestamp()) * 1000 + milli
@@ -58,11 +94,5 @@ def milliseconds(text: str, pattern: str) -> int | None:
 
 @cache
 def _expression(pattern: str) -> re.Pattern[str]:
-    def part(found: re.Match[str]) -> str:
-        letters = found[0]
-        if letters[0] not in _FIELDS:
-            return re.escape(letters.strip("'"))
-        digits = f"{{{len(letters)}}}" if len(letters) > 1 else "{1,2}"
-        return rf"(?P<{_FIELDS[letters[0]]}>\d{digits})"
-
-    return re.compile(_PART.sub(part, pattern), re.ASCII)
+    plain = re.escape(pattern.replace("'", ""))
+    return re.compile(_LETTERS.sub(lambda found: f"(?P<{_PARTS[found[0]][0]}>{_PARTS[found[0]][1]})", plain), re.ASCII)

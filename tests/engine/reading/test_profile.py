@@ -32,11 +32,23 @@ TIMES = [START + timedelta(seconds=at - (8 if at % 10 == 9 else 0) - (360 if at 
             },
         ),
         (
+            lambda time: f"{time.timestamp():.3f}",
+            {
+                "event_time": "order time_time",
+                "computed": [
+                    {
+                        "name": "order time_time",
+                        "expression": {"flink": "TO_TIMESTAMP_LTZ(CAST(ROUND(`order time` * 1000) AS BIGINT), 3)"},
+                    }
+                ],
+            },
+        ),
+        (
             lambda time: "n/a" if time == TIMES[500] else f"{time:%Y-%m-%d %H:%M}",
             {"types": {"order time": "TIMESTAMP(3)"}, "watermark_delay_ms": 1},
         ),
     ],
-    ids=["local", "zone", "utc", "s", "ms", "us", "one is none"],
+    ids=["local", "zone", "utc", "s", "ms", "us", "fractions of s", "one is none"],
 )
 def test_a_column_of_times_is_proposed_as_event_time_with_the_delay_that_its_records_need(
     tmp_path: Path, write: object, parameters: dict[str, object]
@@ -65,12 +77,13 @@ def test_almost_all_values_say_what_a_column_is_and_the_others_are_named(tmp_pat
     assert times == ()
 
 
-def test_a_type_that_the_first_rows_have_is_counted_in_all_of_them(tmp_path: Path) -> None:
-    rows = [f"{at}.5" for at in range(1_500)]
+@pytest.mark.parametrize(("decimals", "kind"), [(".5", "numbers"), ("", "integers")])
+def test_a_type_that_the_first_rows_have_is_counted_in_all_of_them(tmp_path: Path, decimals: str, kind: str) -> None:
+    rows = [f"{at}{decimals}" for at in range(1_500)]
     rows[1_200] = "heavy"
     (tmp_path / "in.csv").write_text("\n".join(["kg", *rows]), encoding="utf-8")
     (column,), _ = Csv(path="in.csv").profile("n", tmp_path)
-    assert column.why == '1,499 of 1,500 are numbers; 1 is not, such as "heavy"'
+    assert column.why == f'1,499 of 1,500 are {kind}; 1 is not, such as "heavy"'
 
 
 def test_nanoseconds_that_are_cut_off_are_told(tmp_path: Path) -> None:
