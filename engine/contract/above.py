@@ -35,5 +35,6 @@ def why_timeless(node: str, operator: Operator | Source, derived: Derived, input
     if operator.time_ends:
         return f"{node} loses it: {operator.time_ends}"
     if derived.is_insert_only:
-        return f"{node} loses it: add the event-time column there, as it is."
+        names = dict.fromkeys(time.name for input_ in inputs if (time := input_.schema.event_time) is not None)
+        return f"{node} loses it: add {' or '.join(names)} there, as it is."
     return f"{node} loses it: its results change later. Put this step before it, or let it compute in windows."

@@ -68,6 +68,11 @@ _FORMATS: Final[Mapping[str, str]] = {
 }
 
 _ALIKE: Final = 0.8
+# With what the options of Kafka's own clients begin, which follow 'properties.'.
+_OF_CLIENTS: Final = (
+    *("acks", "auto", "batch", "bootstrap", "client", "compression", "enable", "fetch", "group", "isolation", "linger"),
+    *("max", "request", "retries", "sasl", "security", "session", "ssl", "transaction"),
+)
 
 
 def require_known_options(ddl: TableDdl) -> None:
@@ -84,6 +89,8 @@ def require_known_options(ddl: TableDdl) -> None:
     for name in ddl.options:
         if not any(_matches(name, pattern) for pattern in patterns):
             near = get_close_matches(name, [pattern for pattern in patterns if "*" not in pattern], n=1)
+            if "properties.*" in patterns and name.split(".")[0] in _OF_CLIENTS:
+                near = [f"properties.{name}"]
             meant = f" Did you mean {near[0]!r}?" if near else (_of_another_format(name) or " Remove it.")
             message = f"the connector {ddl.connector!r} has no option {name!r}.{meant}"
             raise ddl.rejected(message, name)

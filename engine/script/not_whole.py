@@ -1,6 +1,7 @@
-"""What a published statement leaves to others.
+"""What a published statement leaves to others, and double quotes, which mean nothing in any of them.
 
-Its reader writes what stands for three dots, a tool fills in a variable, and Java has the function of a table.
+Its reader writes what stands for three dots or <a name>, a tool fills in a variable, and Java has the function of a
+table.
 """
 
 from __future__ import annotations
@@ -11,10 +12,17 @@ from sqlglot import TokenType
 from sqlglot.tokenizer_core import Token
 
 from engine.script.statements import Statement, place_of_token
+from engine.sql.parsing import DOUBLE_QUOTES, require_plain
 from engine.sql.rejected import SqlRejected
 
 _DOTS: Final = [TokenType.DOT] * 3
 _FILLED_IN: Final = {"${": "}", "{{": "}}"}
+# What a name follows.
+_NAMED: Final = (
+    *(TokenType.TABLE, TokenType.VIEW, TokenType.EXISTS),
+    *(TokenType.INTO, TokenType.FROM, TokenType.JOIN),
+)
+_BRACKETS: Final = {TokenType.LT: ">", TokenType.L_BRACE: "}"}
 # Functions that take a table, and have places of their own that read them, or say why they are not.
 _KNOWN: Final = (
     *("TUMBLE", "HOP", "CUMULATE", "SESSION", "FROM_CHANGELOG", "TO_CHANGELOG"),
@@ -23,10 +31,18 @@ _KNOWN: Final = (
 
 
 def require_whole(statement: Statement) -> None:
-    """Raise SqlRejected for a statement that leaves something to others."""
+    """Raise SqlRejected for a statement that leaves something to others, or has characters that are none of SQL's."""
+    require_plain(statement.tokens)
     tokens = statement.tokens
     for at, token in enumerate(tokens):
-        if (message := _left_to_others(tokens[at : at + 5], statement.text)) is not None:
+        message = _left_to_others(tokens[at : at + 5], statement.text)
+        closing = _BRACKETS.get(token.token_type)
+        if token.text == '"' and token.token_type is not TokenType.STRING:
+            message = DOUBLE_QUOTES
+        elif message is None and closing is not None and at and tokens[at - 1].token_type in _NAMED:
+            named = statement.text[token.start :].partition(closing)[0]
+            message = f"{named}{closing} stands for a name. Write the name itself."
+        if message is not None:
             raise SqlRejected(message, place=place_of_token(token))
 
 

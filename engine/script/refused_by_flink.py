@@ -21,6 +21,7 @@ from sqlglot.tokenizer_core import Token
 from engine.model.free_names import free_name
 from engine.model.types import DATE, Time, Timestamp, Type
 from engine.script.of_databases import closed, of_databases
+from engine.script.other_operators import other_operators
 from engine.script.statements import Cursor, Statement, of_others, statements, without_prompts
 from engine.script.tables import TableDdl, create_table
 from engine.script.windows_of_both import bounds_of_both, repeated_bounds
@@ -32,7 +33,6 @@ _NOT_SQL: Final = {
     "slashes": ("// begins no comment: comments are -- to the end of a line, or /* ... */", 2),
     "shell": ("this line is a command of a shell or a notebook, which is left out. Make it a comment: --", 0),
 }
-_OPERATORS: Final = {"==": "=", "!=": "<>"}
 _INTERVAL: Final = re.compile(r"\s*(\d+)\s*(second|minute|hour|day|week|month|year)s?\s*", re.IGNORECASE)
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?")
 _TIME: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d{1,3})?")
@@ -87,8 +87,9 @@ def slips(script: str) -> tuple[Slip, ...]:
         why, length = _NOT_SQL[kind]
         all_slips.append(Slip(line, why, at, at + length, "--" if length else "-- "))
     for statement in parts:
-        for rule in (_operators, _commas, _limits, _intervals, _bounds, _repeated):
+        for rule in (_commas, _limits, _intervals, _bounds, _repeated):
             all_slips += rule(statement.tokens)
+        all_slips += (_slip(*other) for other in other_operators(statement.tokens, script))
         all_slips += _lookups(statement, declared)
         all_slips += _names(statement, named)
         if statement.creates("TABLE"):
@@ -120,13 +121,6 @@ def as_flink_wants(script: str) -> str:
 
 def _slip(tokens: Sequence[Token], why: str, instead: str) -> Slip:
     return Slip(tokens[0].line, why, tokens[0].start, tokens[-1].end + 1, instead)
-
-
-def _operators(tokens: Sequence[Token]) -> Iterator[Slip]:
-    for token in tokens:
-        if token.text in _OPERATORS and token.token_type is not TokenType.STRING:
-            right = _OPERATORS[token.text]
-            yield _slip([token], f"{token.text} is written {right}", right)
 
 
 def _commas(tokens: Sequence[Token]) -> Iterator[Slip]:

@@ -246,6 +246,9 @@ def _skip_buckets(cursor: Cursor) -> None:
     if cursor.skip("INTO"):
         cursor.take()
         cursor.expect("BUCKETS")
+    elif cursor.sees("WITH") and not cursor.sees("WITH", "("):
+        message = "the number of buckets follows INTO: DISTRIBUTED BY HASH(k) INTO 4 BUCKETS."
+        raise cursor.rejected(message)
 
 
 def element(cursor: Cursor, draft: Draft, table: str) -> None:

@@ -72,6 +72,15 @@ def _row_field(self: Any) -> exp.Expr:
     return exp.ColumnDef(this=name, kind=kind)
 
 
+def _multiset_type(self: Any) -> exp.Expr:
+    """The elements of a MULTISET, each with its number."""
+    self._advance()
+    element = self._parse_types() if self._match(TokenType.LT) else None
+    if element is None or not self._match(TokenType.GT):
+        self.raise_error("A MULTISET has the type of its elements: MULTISET<STRING>")
+    return exp.DataType(this=exp.DType.MAP, expressions=[element, exp.DataType.build("INT")], nested=True)
+
+
 def _argument(self: Any) -> exp.Expression | None:
     if self._next and self._next.token_type == TokenType.FARROW:
         name = exp.var(self._curr.text.upper())
@@ -184,7 +193,10 @@ class Flink(Dialect):
             allow_identifiers: bool = True,
             with_collation: bool = False,
         ) -> exp.Expr | None:
-            """A type; ROW<name TYPE, ...> and ROW(name TYPE, ...) become a STRUCT."""
-            if not check_func and self._curr and self._curr.text.upper() == "ROW":
+            """A type; ROW<name TYPE, ...> and ROW(name TYPE, ...) become a STRUCT, MULTISET<TYPE> a MAP of counts."""
+            word = self._curr.text.upper() if self._curr and not check_func else ""
+            if word == "ROW":
                 return _row_type(self)
+            if word == "MULTISET":
+                return _multiset_type(self)
             return super()._parse_types(check_func, schema, allow_identifiers, with_collation)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
+from unicodedata import normalize
 
 from sqlglot import TokenType, exp
 from sqlglot.errors import ParseError, TokenError
@@ -15,6 +16,7 @@ from engine.errors import shortened
 from engine.model.whole_texts import half_at
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
+from engine.sql.of_others import refuse_others
 from engine.sql.rejected import SqlRejected
 from engine.sql.state_ttl import is_read
 from engine.sql.syntax_errors import in_words, slip_in
@@ -60,7 +62,9 @@ def _with_code_points(tokens: list[Token]) -> Iterator[Token]:
 _CODE_POINT: Final = re.compile(r"\\(?:([0-9A-Fa-f]{4})|\\)")
 DOUBLE_QUOTES: Final = "names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
 _CURLY: Final = "\u2018\u2019\u201c\u201d\u00b4"
-_ODD: Final = re.compile(rf"[{_CURLY}\u200b-\u200f\u2060\u00ad]")
+# Punctuation of Chinese and Japanese keyboards: , ; ( ) = < > : . *
+_FULL_WIDTH: Final = "\uff0c\uff1b\uff08\uff09\uff1d\uff1c\uff1e\uff1a\uff0e\uff0a"
+_ODD: Final = re.compile(rf"[{_CURLY}{_FULL_WIDTH}\u200b-\u200f\u2060\u00ad]")
 _QUOTED: Final = re.compile(r"--[^\n]*|/\*(?:.*?\*/)?|'(?:[^']*')?|`(?:[^`]*`)?|\"(?:[^\"]*\")?", re.DOTALL)
 _OPENS: Final = {"'": "quote", "`": "backtick", '"': "double quote", "/*": "comment"}
 
@@ -71,7 +75,17 @@ def _left_open(text: str) -> tuple[str, tuple[int, int]] | None:
     return None if opening is None else (_OPENS[opening[0]], _place(text, opening.start()))
 
 
+def require_plain(tokens: Iterable[Token]) -> None:
+    """Raise SqlRejected for a character that only looks like one of SQL, or like none, with its place."""
+    for token in tokens:
+        if token.token_type is TokenType.VAR and (odd := _ODD.search(token.text)) is not None:
+            place = (token.line, token.col - len(token.text) + odd.start() + 1)
+            raise SqlRejected(_odd(odd[0]), place=place)
+
+
 def _odd(character: str) -> str:
+    if character in _FULL_WIDTH:
+        return f"{character} is the full-width form of {normalize('NFKC', character)} here. Write that one."
     if character in _CURLY:
         return f"{character} is no quote of SQL: names take backticks, texts single quotes ('), as keyboards have them."
     return f"a character that cannot be seen (U+{ord(character):04X}) stands here. Remove it."
@@ -90,10 +104,7 @@ def _place(text: str, at: int) -> tuple[int, int]:
 
 def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
     """The statements of a text's tokens. Raises SqlRejected with the place of the first syntax error."""
-    for token in tokens:
-        if token.token_type is TokenType.VAR and (odd := _ODD.search(token.text)) is not None:
-            place = (token.line, token.col - len(token.text) + odd.start() + 1)
-            raise SqlRejected(_odd(odd[0]), place=place)
+    require_plain(tokens)
     try:
         read = [
             token for at, token in enumerate(tokens) if token.token_type is not TokenType.HINT or is_read(tokens, at)
@@ -120,6 +131,7 @@ def _settled(node: Expr) -> Expr:
 
     Raises SqlRejected for what sqlglot accepts: a call without an argument, a type's length or a number that is none.
     """
+    refuse_others(node)
     match node:
         case exp.Distinct(expressions=[], parent=exp.Anonymous() as call):
             message = f"{call.name}(DISTINCT) needs an argument, such as {call.name}(DISTINCT v)."

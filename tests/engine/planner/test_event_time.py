@@ -47,7 +47,7 @@ LOST = "a window needs an event time, but its input has none."
         (
             "a -> p -> w",
             {"a": TIMED, "p": ("project", {"columns": [{"name": "k", "expression": "k"}]})},
-            f"w: {LOST} p loses it: add the event-time column there, as it is.",
+            f"w: {LOST} p loses it: add ts there, as it is.",
         ),
         (
             "a -> w",

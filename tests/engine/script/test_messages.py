@@ -45,6 +45,56 @@ CASES = {
             "line 4, column 8: another tool fills in {{ column }}, which Flink does not know. Write the value itself.",
         ],
     ),
+    "names that stand for others": (
+        "CREATE TABLE {table_name} (a INT);\nCREATE TABLE IF NOT EXISTS <my table> (a INT);\n"
+        + TABLE
+        + "SELECT k FROM {{ table }};\nINSERT INTO {0} SELECT k FROM t;",
+        [
+            "line 1, column 14: {table_name} stands for a name. Write the name itself.",
+            "line 2, column 28: <my table> stands for a name. Write the name itself.",
+            "line 4, column 15: another tool fills in {{ table }}, which Flink does not know. Write the value itself.",
+            "line 5, column 13: {0} stands for a name. Write the name itself.",
+        ],
+    ),
+    "names in double quotes": (
+        'CREATE TABLE u ("a" INT, PRIMARY KEY (a) NOT ENFORCED);\nCREATE VIEW "v" AS SELECT 1 AS a;\n'
+        + TABLE
+        + 'INSERT INTO "u" SELECT k FROM t;',
+        [
+            f"line {place}: names take backticks, texts single quotes: double quotes have no meaning in Flink SQL."
+            for place in ("1, column 17", "2, column 13", "4, column 13")
+        ],
+    ),
+    "characters of other keyboards, and some that nobody sees": (
+        TABLE + "SELECT k\uff0c s FROM t;\nSELECT\u200bk FROM t;\nSELECT k FROM t\uff1b\n;"
+        "CREATE TABLE u (a INT) WITH (\u2018connector\u2019 = 'print');",
+        [
+            "line 2, column 9: \uff0c is the full-width form of , here. Write that one.",
+            "line 3, column 7: a character that cannot be seen (U+200B) stands here. Remove it.",
+            "line 4, column 16: \uff1b is the full-width form of ; here. Write that one.",
+            "line 5, column 31: \u2018 is no quote of SQL: names take backticks, texts single quotes ('), as keyboards "
+            "have them.",
+        ],
+    ),
+    "options of a client of Kafka's": (
+        TOPIC.replace("{option}", f"{SERVERS}'group.id' = 'g', "),
+        [
+            "line 1, column 111: k: the connector 'kafka' has no option 'group.id'. Did you mean "
+            "'properties.group.id'?",
+            "line 2, column 1: it needs k, whose statement in line 1 could not be read.",
+        ],
+    ),
+    "a number of buckets without INTO": (
+        "CREATE TABLE u (a INT) DISTRIBUTED BY (a) WITH 1 BUCKETS WITH ('connector' = 'kafka');\n"
+        + TABLE
+        + "SELECT k FROM t;",
+        ["line 1, column 43: the number of buckets follows INTO: DISTRIBUTED BY HASH(k) INTO 4 BUCKETS."],
+    ),
+    "a window by a time that is computed of the event time": (
+        TIMED.replace("ts TIMESTAMP(3)", "ts TIMESTAMP(3), later AS ts + INTERVAL '1' SECOND")
+        + "SELECT COUNT(*) AS n FROM (SELECT k, later FROM t) GROUP BY TUMBLE(later, INTERVAL '1' MINUTE);",
+        ["line 2, column 61: 'later' is not an event time; ts is one."],
+    ),
     "an ALTER TABLE that does not fit its table": (
         TABLE + "ALTER TABLE t DROP nothing;\nALTER TABLE t ADD WATERMARK FOR x AS x;\n"
         "ALTER TABLE t ADD COLUMN more INT;\nSELECT k, more FROM t;",

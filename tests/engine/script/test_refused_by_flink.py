@@ -32,6 +32,28 @@ PAIRS = [
     ("SELECT k, v, FROM t;", "SELECT k, v FROM t;", "there is a comma too many before FROM"),
     ("SELECT k FROM t WHERE v == 1;", "SELECT k FROM t WHERE v = 1;", "== is written ="),
     ("SELECT k FROM t WHERE v != 1;", "SELECT k FROM t WHERE v <> 1;", "!= is written <>"),
+    (
+        "SELECT v::BIGINT AS a, (v + 1)::DECIMAL(10, 2) AS b, t.k::TEXT AS c, UPPER(k)::STRING AS e FROM t;",
+        "SELECT CAST(v AS BIGINT) AS a, CAST((v + 1) AS DECIMAL(10, 2)) AS b, CAST(t.k AS STRING) AS c, "
+        "CAST(UPPER(k) AS STRING) AS e FROM t;",
+        "v::BIGINT is written CAST(v AS BIGINT)",
+    ),
+    (
+        "SELECT k FROM t WHERE k ISNULL OR k NOTNULL;",
+        "SELECT k FROM t WHERE k IS NULL OR k IS NOT NULL;",
+        "ISNULL is written IS NULL",
+    ),
+    (
+        "SELECT k FROM t WHERE !(v <=> 1);",
+        "SELECT k FROM t WHERE NOT (v IS NOT DISTINCT FROM 1);",
+        "! is written NOT",
+    ),
+    ("SELECT [v, 1] AS a FROM t;", "SELECT ARRAY[v, 1] AS a FROM t;", "an array is written ARRAY[...]"),
+    (
+        "SELECT CAST(v AS LONG) AS a, TRY_CAST(k AS FLOAT8) AS b, CAST(v AS TEXT) AS c FROM t;",
+        "SELECT CAST(v AS BIGINT) AS a, TRY_CAST(k AS DOUBLE) AS b, CAST(v AS STRING) AS c FROM t;",
+        "LONG is of other databases; Flink has BIGINT",
+    ),
     ("SELECT k FROM t LIMIT 5, 10;", "SELECT k FROM t LIMIT 10 OFFSET 5;", "LIMIT 5, 10 is written LIMIT 10 OFFSET 5"),
     (
         "SELECT ts + INTERVAL '5 second' AS x FROM t;",
