@@ -126,7 +126,7 @@ class MatchPlan:
 
         def value(name: str) -> exp.Expr | None:
             expression = values.get(name)
-            return None if expression is None else exp.Paren(this=tree_of(expression).copy())
+            return None if expression is None else exp.Paren(this=tree_of(expression))
 
         return written(with_columns(tree, value))
 
@@ -181,7 +181,7 @@ class MatchPlan:
         nulls = {column.name.lower(): as_type("NULL", column.type) for column in self.schema}
 
         def null(name: str) -> exp.Expr | None:
-            return tree_of(nulls[name.lower()]).copy() if name.lower() in nulls else None
+            return tree_of(nulls[name.lower()]) if name.lower() in nulls else None
 
         return written(with_columns(tree_of(expression), null))
 

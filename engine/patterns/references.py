@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from engine.aggregates.registry import functions
 from engine.expressions.parsing import SPARK, UNREADABLE, called, tree_of
+from engine.functions.spark_text import SparkText, noted, written_here
 
 ROWTIME: Final = "MATCH_ROWTIME"
 _POSITIONS: Final = ("FIRST", "LAST")
@@ -95,7 +96,7 @@ def with_columns(tree: exp.Expr, instead: Callable[[str], exp.Expr | None]) -> e
             return node
         name, *fields = node.parts
         value = instead(name.name)
-        return node if value is None else _fields_of(value, fields)
+        return node if value is None else _fields_of(value.copy(), fields)
 
     return tree.transform(replaced)
 
@@ -128,7 +129,9 @@ def without_variables(text: str, variables: Collection[str]) -> str:
         return node
 
     changed = tree.transform(of_one_row)
-    return text if changed == tree else written(changed)
+    if changed == tree:
+        return text
+    return written(changed) if written_here(text) is None else noted(SparkText(written(changed), leaf=changed))
 
 
 class _Reader:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from sqlglot import exp
 
 from engine.aggregates.registry import functions
 from engine.contract.operator import Analyzer
+from engine.expressions.parsing import tree_of
+from engine.functions.spark_text import SparkText, noted, spark_sql
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, TIMESTAMP_NTZ, VOID, Type, quote
-from engine.patterns.references import ROWTIME, without_variables
+from engine.patterns.references import ROWTIME, with_columns, without_variables
 from engine.sql.algebra import Expr, ref
 from engine.sql.clauses.match_recognize import is_reference, with_references
 from engine.sql.dialect import Flink
 from engine.sql.flink_text import Typed
 from engine.sql.functions.expressions import Writer
 from engine.sql.rejected import SqlRejected
+
+_MATCHED: Final = "__match"
+_PLACEHOLDER: Final = re.compile(rf"`?({_MATCHED}\d+)`?")
 
 
 @dataclass(frozen=True)
@@ -26,7 +33,11 @@ class _OfRows(Writer):
 
     def _column(self, column: exp.Column) -> str:
         written = super()._column(column)
-        return f"{_variable(column.table)}.{written}" if column.table else written
+        if not column.table:
+            return written
+        leaf = tree_of(written).copy()
+        leaf.set("table", exp.to_identifier(column.table))
+        return SparkText(f"{_variable(column.table)}.{written}", leaf=leaf)
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class OfMatches:
         given: dict[str, Expr] = {}
 
         def column(reference: Expr) -> Expr:
-            name = f"__match{len(texts)}"
+            name = f"{_MATCHED}{len(texts)}"
             text, type_ = self._reference(reference)
             texts.append(text)
             types.append(Column(name, type_))
@@ -65,9 +76,7 @@ class OfMatches:
         try:
             written = writer.write(tree)
         except SqlRejected as error:
-            sentence = error.reason
-            for name, node in given.items():
-                sentence = sentence.replace(quote(name), node.sql(dialect=Flink))
+            sentence = _PLACEHOLDER.sub(lambda name: given[name[1]].sql(dialect=Flink), error.reason)
             raise SqlRejected(sentence, place=(error.line, error.column)) from error
 
         def filled(part: str, texts: Sequence[str]) -> str:
@@ -81,7 +90,8 @@ class OfMatches:
             # So does the operator read it, with its values as columns of one row.
             ways = (texts, bare, [f"({text})" for text in bare])
             self.typed.update((filled(part, way), typed) for way in ways)
-        whole = filled(written, texts)
+        trees = {column.name: tree_of(text) for column, text in zip(types, texts, strict=True)}
+        whole = noted(SparkText(filled(written, texts), leaf=with_columns(tree_of(written), trees.get)))
         self.typed[whole] = Typed(expression, self.names)
         return whole
 
@@ -91,18 +101,22 @@ class OfMatches:
             return self._of_row(reference)
         name, arguments = reference.name.upper(), list(reference.expressions)
         if name == ROWTIME:
-            given = ", ".join(self._of_row(argument)[0] for argument in arguments)
-            return f"{ROWTIME}({given})", self._of_row(arguments[0])[1] if arguments else TIMESTAMP_NTZ
+            given = [self._of_row(argument)[0] for argument in arguments]
+            type_ = self._of_row(arguments[0])[1] if arguments else TIMESTAMP_NTZ
+            return spark_sql("{name}({})", given, name=ROWTIME), type_
         if name in ("FIRST", "LAST"):
-            text, type_ = self._of_row(arguments[0]) if arguments else ("", VOID)
-            return f"{name}({', '.join([text, *(argument.name for argument in arguments[1:])])})", type_
+            if not arguments:
+                return spark_sql("{name}()", name=name), VOID
+            text, type_ = self._of_row(arguments[0])
+            counts = (count.sql(dialect=Flink) for count in arguments[1:])
+            return spark_sql("{name}({})", [text, *counts], name=name), type_
         function = functions()[name]
         if len(arguments) != 1:
             message = f"{name} takes one value of a row in MATCH_RECOGNIZE: {name}(A.v)."
             raise SqlRejected(message, reference)
         (argument,) = arguments
         if isinstance(argument, exp.Star) or isinstance(argument.unnest(), exp.Literal):
-            return f"{name}(*)", function.result_type(BIGINT)
+            return spark_sql("{name}(*)", name=name), function.result_type(BIGINT)
         if isinstance(argument, exp.Distinct):
             message = (
                 "DISTINCT is not supported in MATCH_RECOGNIZE, as in Flink. Aggregate the rows in windows or groups, "
@@ -110,7 +124,7 @@ class OfMatches:
             )
             raise SqlRejected(message, reference)
         text, type_ = self._of_row(_plain_columns(argument))
-        return f"{name}({text})", function.result_type(type_)
+        return spark_sql("{name}({})", text, name=name), function.result_type(type_)
 
     def _of_row(self, expression: Expr) -> tuple[str, Type]:
         for inner in expression.find_all(exp.Anonymous):

@@ -171,6 +171,18 @@ REFUSED = [
         "DISTINCT is not supported in MATCH_RECOGNIZE, as in Flink.",
     ),
     (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY rt MEASURES A.v AS x PATTERN (A) DEFINE A AS A.v > LAST(A.v, -1))",
+        "LAST counts a number of rows, such as LAST(A.v, 1), but got '-1'",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY rt MEASURES A.v AS x PATTERN (A) DEFINE A AS LAST() > 1)",
+        "LAST takes a value and maybe a number of rows: LAST(A.v, 1)",
+    ),
+    (
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY rt MEASURES A.v AS x PATTERN (A) DEFINE A AS A.v = 'x')",
+        "A.v is a number and 'x' a text: Flink does not compare them so.",
+    ),
+    (
         "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY v MEASURES Z.v AS x PATTERN (A) DEFINE A AS TRUE)",
         "line 1, column 54: unknown variable 'Z'. Available: A, in the pattern.",
     ),

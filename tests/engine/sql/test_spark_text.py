@@ -78,6 +78,15 @@ def test_the_tree_is_the_one_that_the_text_is_parsed_into(expression: str) -> No
     assert tree_of(written) == parsing._parsed(str(written))
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["A.a > FIRST(`B 2`.a, 1) * 2 AND COUNT(A.k) > 1", "LAST(A.a + 1)", "MATCH_ROWTIME(A.ts) > A.ts", "A.k LIKE 'x%'"],
+)
+def test_so_do_values_of_a_match(value: str) -> None:
+    written = spark_of(value, SCHEMA, TypeRules(), variables=("A", "B 2"))
+    assert tree_of(written) == parsing._parsed(str(written))
+
+
 def test_a_literal_keeps_its_backslashes_and_quotes() -> None:
     written = spark_sql("concat({})", [literal(r"\it's\\"), literal("{0}")])
     assert tree_of(written) == parsing._parsed(str(written))
