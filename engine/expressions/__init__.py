@@ -83,12 +83,12 @@ class Expression:
         columns = [_column_of(part.unalias(), schema) for part in packed[0].expressions]
         return frozenset(column.name for column in columns if column is not None) if all(columns) else frozenset()
 
-    def interval(self, schema: Schema, known: Mapping[str, ValueInterval]) -> ValueInterval:
-        """The numbers that the value may be. known: the numbers that columns may hold."""
+    def interval(self, schema: Schema, intervals: Mapping[str, ValueInterval]) -> ValueInterval:
+        """The numbers that the value may be. intervals: the numbers that columns may hold."""
 
         def of(value: exp.Expr) -> ValueInterval:
             column = _column_of(value, schema)
-            return ANY_VALUE if column is None else known.get(column.name, ANY_VALUE)
+            return ANY_VALUE if column is None else intervals.get(column.name, ANY_VALUE)
 
         return ANY_VALUE if self._tree is None else interval(self._tree, of)
 

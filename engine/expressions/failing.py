@@ -44,10 +44,10 @@ _FIRST_OF: Final = ("COALESCE", "NVL", "IFNULL")
 def failure_of(expression: str) -> str | None:
     """The condition under which an expression fails; None if no part is known to be able to fail."""
     try:
-        found = list(_failures(tree_of(expression), ()))
+        failures = list(_failures(tree_of(expression), ()))
     except UNREADABLE:
         return None
-    return " OR ".join(f"coalesce({failure}, FALSE)" for failure in found) or None
+    return " OR ".join(f"coalesce({failure}, FALSE)" for failure in failures) or None
 
 
 def _failures(node: exp.Expr, where: tuple[str, ...]) -> Iterator[str]:

@@ -121,13 +121,13 @@ def _signature(shape: str) -> Signature:
     return Signature(types, least, given.strip().endswith("*"), spark_type(result.strip()))
 
 
-def _fits(parameter: Type, argument: Type, known: dict[str, Type]) -> bool:
-    """Whether an argument fits. known: the types of the letters so far, to which the argument may add."""
+def _fits(parameter: Type, argument: Type, letters: dict[str, Type]) -> bool:
+    """Whether an argument fits. letters: the types of those so far, to which the argument may add."""
     match parameter:
         case Plain(name="any"):
             return True
         case Plain(name="Number"):
-            known["Number"] = argument
+            letters["Number"] = argument
             return argument.is_number
         case Plain(name="sized"):
             return isinstance(argument, Array | Map)
@@ -142,32 +142,32 @@ def _fits(parameter: Type, argument: Type, known: dict[str, Type]) -> bool:
             return argument in group or (isinstance(argument, Timestamp) and TIMESTAMP in group)
         case Plain(name=name) if _LETTER.fullmatch(name):
             joined = common if name == "T" else alike
-            shared = joined(known[name], argument) if name in known else argument
-            is_same = name != "E" or shared == argument == known.get(name, argument) or shared in INTEGERS
+            shared = joined(letters[name], argument) if name in letters else argument
+            is_same = name != "E" or shared == argument == letters.get(name, argument) or shared in INTEGERS
             if shared is None or not is_same or (name == "E" and argument == VOID):
                 return False
-            known[name] = shared
+            letters[name] = shared
             return True
         case Array():
-            return isinstance(argument, Array) and _fits(parameter.element, argument.element, known)
+            return isinstance(argument, Array) and _fits(parameter.element, argument.element, letters)
         case Map():
             if not isinstance(argument, Map):
                 return False
-            return _fits(parameter.key, argument.key, known) and _fits(parameter.value, argument.value, known)
+            return _fits(parameter.key, argument.key, letters) and _fits(parameter.value, argument.value, letters)
         case _:
             return accepts(parameter, argument)
 
 
-def _filled(result: Type, known: dict[str, Type]) -> Type:
+def _filled(result: Type, letters: dict[str, Type]) -> Type:
     """The result with the types of its letters."""
     match result:
         case Plain():
-            return known.get(result.name, result)
+            return letters.get(result.name, result)
         case Array():
-            return Array(_filled(result.element, known))
+            return Array(_filled(result.element, letters))
         case Map():
-            return Map(_filled(result.key, known), _filled(result.value, known))
+            return Map(_filled(result.key, letters), _filled(result.value, letters))
         case Row():
-            return Row(tuple((name, _filled(field_type, known)) for name, field_type in result.fields))
+            return Row(tuple((name, _filled(field_type, letters)) for name, field_type in result.fields))
         case _:
             return result

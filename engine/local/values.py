@@ -13,6 +13,7 @@ from engine.contract.frames import EACH
 from engine.expressions import Expression
 from engine.expressions.costs import bounded
 from engine.expressions.parsing import SPARK, UNREADABLE, called, tree_of
+from engine.functions.spark_text import SparkText
 from engine.model.row_values import to_pylist
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, quote
@@ -127,7 +128,7 @@ def _lists_without_spark(each: str, schema: Schema, records: pa.Table) -> list[S
         return _same_for_all(tree.expressions, schema, records)
     if called(tree) != "sequence" or len(tree.expressions) != 3:
         return None
-    ends = [without_spark(end.sql(dialect=SPARK), schema, records) for end in tree.expressions]
+    ends = [without_spark(SparkText(end.sql(dialect=SPARK), leaf=end), schema, records) for end in tree.expressions]
     if any(end is None for end in ends):
         return None
     ranges: list[Sequence[int]] = []

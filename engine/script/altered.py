@@ -121,9 +121,9 @@ def _without_column(cursor: Cursor, parts: Parts) -> None:
         parts.warnings.append(f"line {cursor.here.line}: {note}")
 
 
-def _renamed(known: dict[str, Any], old: str, new: str, parts: Parts) -> None:
-    if old in known:
-        known[new] = known.pop(old)
+def _renamed(parameters: dict[str, Any], old: str, new: str, parts: Parts) -> None:
+    if old in parameters:
+        parameters[new] = parameters.pop(old)
     parts.order = [new if name == old else name for name in parts.order]
 
 

@@ -45,8 +45,8 @@ def avro_options(ddl: TableDdl, options: dict[str, str], formats: Sequence[tuple
     return parameters
 
 
-def _of_values(ddl: TableDdl, prefix: str, found: dict[str, str]) -> dict[str, Any]:
-    if found.get("encoding", "binary") != "binary":
-        message = f"{prefix + 'encoding'!r} is {found['encoding']!r}; only binary is read here."
+def _of_values(ddl: TableDdl, prefix: str, options: dict[str, str]) -> dict[str, Any]:
+    if options.get("encoding", "binary") != "binary":
+        message = f"{prefix + 'encoding'!r} is {options['encoding']!r}; only binary is read here."
         raise ddl.rejected(message)
-    return {"legacy_timestamps": False} if found.get(LEGACY, "true").lower() == "false" else {}
+    return {"legacy_timestamps": False} if options.get(LEGACY, "true").lower() == "false" else {}

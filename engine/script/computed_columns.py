@@ -44,12 +44,12 @@ def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Sc
     return values
 
 
-def inlined(node: Expr, known: Mapping[str, Expr]) -> Expr:
+def inlined(node: Expr, columns: Mapping[str, Expr]) -> Expr:
     """A column of the table, or a field of one. An earlier computed column is replaced by its expression."""
     if not isinstance(node, exp.Column):
         return node
     first, *fields = node.parts
-    value: Expr = exp.Paren(this=known[first.name].copy()) if first.name in known else ref(first.name, node)
+    value: Expr = exp.Paren(this=columns[first.name].copy()) if first.name in columns else ref(first.name, node)
     for field in fields:
         value = exp.Dot(this=value, expression=field.copy())
     return value

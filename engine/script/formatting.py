@@ -32,16 +32,16 @@ _CLAUSES: Final = (
 )
 
 
-def unquoted(sql: str, kept: Sequence[str] = ()) -> str:
-    """The SQL without unnecessary backticks. kept: parts that stay unchanged.
+def unquoted(sql: str, fixed: Sequence[str] = ()) -> str:
+    """The SQL without unnecessary backticks. fixed: parts that stay unchanged.
 
-    A kept part directly after AS is an alias and is not kept.
+    A part directly after AS is an alias and is not one of them.
     """
-    for at, part in enumerate(kept):
-        sql = re.sub(rf"(?<!AS )(?<![.`]){re.escape(part)}(?! *\.)", f"kept_part_{at}_", sql)
+    for at, part in enumerate(fixed):
+        sql = re.sub(rf"(?<!AS )(?<![.`]){re.escape(part)}(?! *\.)", f"fixed_part_{at}_", sql)
     text = _unquoted(sql)
-    for at, part in enumerate(kept):
-        text = text.replace(f"kept_part_{at}_", part)
+    for at, part in enumerate(fixed):
+        text = text.replace(f"fixed_part_{at}_", part)
     return text
 
 

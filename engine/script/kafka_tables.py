@@ -183,11 +183,11 @@ def _formats(ddl: TableDdl, options: dict[str, str], parameters: dict[str, Any],
 
 
 def _place(
-    ddl: TableDdl, options: dict[str, str], field: str, what: str, mode: str, known: tuple[str, ...]
+    ddl: TableDdl, options: dict[str, str], field: str, what: str, mode: str, modes: tuple[str, ...]
 ) -> dict[str, str]:
     """The parameters of the start or the end."""
-    if mode not in known:
-        message = f"'scan.{what}.mode' is {mode!r}. Available: {', '.join(known)}."
+    if mode not in modes:
+        message = f"'scan.{what}.mode' is {mode!r}. Available: {', '.join(modes)}."
         raise ddl.rejected(message)
     asked: dict[str, Callable[[], str | None]] = {
         "timestamp": lambda: options.pop(f"scan.{what}.timestamp-millis", None),

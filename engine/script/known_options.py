@@ -103,5 +103,5 @@ def _of_another_format(name: str) -> str:
     return f" {near[0]!r} is one of tables with 'format' = '{options[near[0]]}'." if near else ""
 
 
-def _matches(name: str, known: str) -> bool:
-    return re.fullmatch(re.escape(known).replace(r"\*", ".*"), name) is not None
+def _matches(name: str, option: str) -> bool:
+    return re.fullmatch(re.escape(option).replace(r"\*", ".*"), name) is not None

@@ -20,15 +20,15 @@ Column = TypeVar("Column", Computed, Metadata)
 _CHOICES: Final = ("INCLUDING", "EXCLUDING", "OVERWRITING")
 
 
-def with_base(table: TableDdl, cursor: Cursor, known: Mapping[str, TableDdl]) -> TableDdl:
+def with_base(table: TableDdl, cursor: Cursor, tables: Mapping[str, TableDdl]) -> TableDdl:
     """The table with the parts from LIKE. Raises SqlRejected for an unknown table, and for duplicate declarations."""
     cursor.expect("LIKE")
     name = cursor.name()
     choices = _choices(cursor)
-    if name not in known:
-        message = f"LIKE: {unknown_name('table', name, known)}."
+    if name not in tables:
+        message = f"LIKE: {unknown_name('table', name, tables)}."
         raise table.rejected(message)
-    base = known[name]
+    base = tables[name]
     physical = {column.name for column in base.columns}
     twice = [column.name for column in table.columns if column.name in physical]
     if twice:
@@ -88,9 +88,9 @@ def _merged(
     return tuple(column for column in taken if column.name not in names) + own
 
 
-def _order(table: TableDdl, base: TableDdl, kept: Collection[str]) -> tuple[str, ...]:
+def _order(table: TableDdl, base: TableDdl, columns: Collection[str]) -> tuple[str, ...]:
     """The inherited columns in their places, then the table's own."""
-    inherited = tuple(name for name in base.order if name in kept)
+    inherited = tuple(name for name in base.order if name in columns)
     return inherited + tuple(name for name in table.order if name not in inherited)
 
 

@@ -343,19 +343,19 @@ class Tables(Mapping[str, Table]):
                 raise
             return SourceTable(told, names_of(told, self._emitter), (), ())
 
-    def _as_directed(self, made: SourceTable, ddl: TableDdl) -> SourceTable:
+    def _as_directed(self, source: SourceTable, ddl: TableDdl) -> SourceTable:
         """The source with the directives above its table, unless the resulting node no longer matches the table."""
         directives = ddl.statement.directives
         if "arrived" in directives:
-            return made.by_arrival(directives["arrived"], only_clock=goes_by_arrival(self._parts.options))
-        node = made.node
+            return source.by_arrival(directives["arrived"], only_clock=goes_by_arrival(self._parts.options))
+        node = source.node
         if "node" in directives:
             node = node.model_copy(update=directives["node"])
         elif "parameters" in directives:
             node = node.with_parameters({**node.parameters, **directives["parameters"]})
-        if node is made.node:
-            return made
+        if node is source.node:
+            return source
         if not is_table(node, ddl, self._emitter):
             warning = f"{ddl.name}: the studio's comment above the table no longer fits it; the table is used."
-            return replace(made, warnings=(*made.warnings, warning))
-        return replace(made, node=node)
+            return replace(source, warnings=(*source.warnings, warning))
+        return replace(source, node=node)

@@ -147,27 +147,27 @@ def _insertion(inserts: Sequence[Part]) -> list[str]:
     return [f"EXECUTE STATEMENT SET\nBEGIN\n\n{body}\n\nEND;"]
 
 
-def _source(node: Node, known: DerivedNode, draft: _Draft) -> None:
-    source = known.operator
+def _source(node: Node, planned: DerivedNode, draft: _Draft) -> None:
+    source = planned.operator
     assert isinstance(source, Source)
     flink_source, unknown = translated(
         source, [source.read_schema(node.id, draft.emitter.folder)], draft.emitter.analyzer, node.id
     )
     assert isinstance(flink_source, Source)
     _warn_of(node, unknown, draft)
-    text = unquoted(flink_source.flink_sql(node.id, known.derived.schema).rstrip(";\n ")) + ";"
+    text = unquoted(flink_source.flink_sql(node.id, planned.derived.schema).rstrip(";\n ")) + ";"
     try:
         back: Node | None = source_of(node.id, taken_apart(text), draft.emitter)
     except StudioError:
         back = None
     draft.warnings += [f"{node.id}: {line}" for line in _NOTE.findall(text)]
     text = _NOTE.sub(rf"{_OUR_COMMENT}\1", text)
-    draft.parts.append(_part(node, *_directives(node, known, back, draft.emitter), text))
+    draft.parts.append(_part(node, *_directives(node, planned, back, draft.emitter), text))
     draft.emitter.source(node)
 
 
-def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
-    inputs = [edge.source for edge in known.edges]
+def _view(node: Node, planned: DerivedNode, draft: _Draft) -> None:
+    inputs = [edge.source for edge in planned.edges]
     sql, unknown = query_of(node, inputs, draft.emitter)
     _warn_of(node, unknown, draft)
     # The first choice that is read as this node, else the first one, with a directive for the missing parts.
@@ -176,7 +176,7 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
     tried: list[Node | None] = []
     for statement in statements:
         back = _read_back(node.id, statement, inputs, draft.emitter)
-        if back is not None and not _differing(back, node, known, draft.emitter):
+        if back is not None and not _differing(back, node, planned, draft.emitter):
             break
         tried.append(back)
     else:
@@ -184,15 +184,15 @@ def _view(node: Node, known: DerivedNode, draft: _Draft) -> None:
     comments = [*_own_additions(node, back), *_otherwise(node, inputs, draft.emitter)]
     draft.warnings += [f"{node.id}: {comment}" for comment in comments]
     draft.parts.append(
-        _part(node, *map(_OUR_COMMENT.__add__, comments), *_directives(node, known, back, draft.emitter), statement)
+        _part(node, *map(_OUR_COMMENT.__add__, comments), *_directives(node, planned, back, draft.emitter), statement)
     )
     place_node(node, inputs, draft.emitter, None)
 
 
-def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> None:
-    sink = known.operator
+def _sink(node: Node, planned: DerivedNode, real: DerivedNode, draft: _Draft) -> None:
+    sink = planned.operator
     assert isinstance(sink, Sink)
-    (edge,) = known.edges
+    (edge,) = planned.edges
     schema = real.derived.schema
     lines = [f"  {identifier(column.name)} {column.type.flink}" for column in schema]
     comments = []
@@ -217,7 +217,7 @@ def _sink(node: Node, known: DerivedNode, real: DerivedNode, draft: _Draft) -> N
     insert = laid_out(f"INSERT INTO {identifier(node.id)} SELECT {names} FROM {identifier(edge.source)}")
     back = Node(id=node.id, operator="sink", parameters=sink_of(node.id, taken_apart(table)))
     draft.parts.append(_part(node, *map(_OUR_COMMENT.__add__, comments), table))
-    draft.inserts.append(Part(node.id, "\n".join([*_directives(node, known, back, draft.emitter), f"{insert};"])))
+    draft.inserts.append(Part(node.id, "\n".join([*_directives(node, planned, back, draft.emitter), f"{insert};"])))
 
 
 def _part(node: Node, *lines: str) -> Part:
@@ -254,21 +254,21 @@ def _read_back(name: str, text: str, inputs: Sequence[str], emitter: Emitter) ->
     return new_nodes[0] if len(new_nodes) == 1 else None
 
 
-def _differing(back: Node, node: Node, known: DerivedNode, emitter: Emitter) -> dict[str, Any]:
+def _differing(back: Node, node: Node, planned: DerivedNode, emitter: Emitter) -> dict[str, Any]:
     """The parameters that a node's SQL is not read with. An expression is read as it is, or is bound to the same."""
     written = parameters_of(node)
     if back.operator != node.operator:
         return written
-    schemas = [emitter.derived[edge.source].schema for edge in known.edges]
+    schemas = [emitter.derived[edge.source].schema for edge in planned.edges]
     bound = parameters_of(typed(node.id, configured(back), schemas, emitter.analyzer, emitter.folder).in_spark)
-    got, meant = parameters_of(back), parameters_of(known.in_utc.in_spark)
+    got, meant = parameters_of(back), parameters_of(planned.in_utc.in_spark)
     return {name: value for name, value in written.items() if got.get(name) != value and bound.get(name) != meant[name]}
 
 
-def _directives(node: Node, known: DerivedNode, back: Node | None, emitter: Emitter) -> list[str]:
+def _directives(node: Node, planned: DerivedNode, back: Node | None, emitter: Emitter) -> list[str]:
     """The directives that the SQL needs to be read as this node again."""
     if back is not None and back.operator == node.operator:
-        differing = _differing(back, node, known, emitter)
+        differing = _differing(back, node, planned, emitter)
         return [f"-- studio.parameters: {_json(differing)}"] if differing else []
     whole = plain_node(node)
     return [f"-- studio.node: {_json({'operator': whole.operator, 'parameters': whole.parameters})}"]

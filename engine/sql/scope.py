@@ -39,12 +39,12 @@ class Visible:
     is_hidden: bool = False
 
 
-def _ambiguous(name: str, found: Sequence[tuple[str | None, ...]], at: Expr) -> SqlRejected:
-    """The error about a name of several columns. found: for each of them the name of its table, and the rest."""
-    whole = [".".join(filter(None, parts)) for parts in found]
-    if len({*whole}) == len(found) and all(table for table, *_ in found):
+def _ambiguous(name: str, paths: Sequence[tuple[str | None, ...]], at: Expr) -> SqlRejected:
+    """The error about a name of several columns. paths: for each of them the name of its table, and the rest."""
+    whole = [".".join(filter(None, parts)) for parts in paths]
+    if len({*whole}) == len(paths) and all(table for table, *_ in paths):
         return SqlRejected(f"the column {name!r} is ambiguous. Write {' or '.join(whole)}.", at)
-    where = f": {found[0][0]} has several" if found[0][0] else ""
+    where = f": {paths[0][0]} has several" if paths[0][0] else ""
     return SqlRejected(f"the column {name!r} is ambiguous{where}. Give each a name of its own, with AS.", at)
 
 

@@ -143,11 +143,11 @@ def _group_names(keys: Sequence[Expr], items: Sequence[Item]) -> list[Named]:
     return names
 
 
-def _over(item: Expr, known: Sequence[Named]) -> Expr:
+def _over(item: Expr, named: Sequence[Named]) -> Expr:
     """The item with keys and calls replaced by columns of the aggregation. Raises SqlRejected for any other column."""
 
     def swap(node: Expr) -> Expr:
-        for name, expression in known:
+        for name, expression in named:
             if node == expression:
                 return ref(name, node)
         if isinstance(node, exp.Column):

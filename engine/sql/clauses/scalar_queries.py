@@ -126,13 +126,13 @@ class Scalars:
         counts: list[Expr] = []
         if not all(never_null):
             are_known = together([_is_there(name, query) for name in own])
-            known: Expr = ref(own[0], query) if len(own) == 1 else exp.Case(ifs=[exp.If(this=are_known, true=_true())])
-            calls = (("c", _count(exp.Star())), ("ck", _count(known)))
+            first: Expr = ref(own[0], query) if len(own) == 1 else exp.Case(ifs=[exp.If(this=are_known, true=_true())])
+            calls = (("c", _count(exp.Star())), ("ck", _count(first)))
             kind = JoinKind.INNER if ties is None else JoinKind.LEFT
             scope, named = _beside(scope, Aggregate(rows, columns[: len(tied)], calls, query), kind, outer, query)
             counts = [ref(name, query) for name in named[-2:]]
-        found = Select(Aggregate(rows, columns, (), query), (*columns, ("i", _true())))
-        scope, named = _beside(scope, found, JoinKind.LEFT, [*outer, *sought], query)
+        by_columns = Select(Aggregate(rows, columns, (), query), (*columns, ("i", _true())))
+        scope, named = _beside(scope, by_columns, JoinKind.LEFT, [*outer, *sought], query)
         is_found = _is_there(named[-1], query)
         if not counts:
             return scope, is_found

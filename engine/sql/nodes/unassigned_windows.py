@@ -34,9 +34,9 @@ class Unassigned:
         """The emitted rows, with this time as the only event time. Raises SqlRejected if it is not one."""
         return with_event_time(emitter, rows, replace(self.windowed, time=self.time))
 
-    def named(self, made: Sequence[str]) -> dict[str, str]:
-        """By column, its name in an output. made: the names of window_start, window_end and window_time there."""
-        return {name: made[role] for name, role in self.roles.items()}
+    def named(self, bounds: Sequence[str]) -> dict[str, str]:
+        """By column, its name in an output. bounds: the names of window_start, window_end and window_time there."""
+        return {name: bounds[role] for name, role in self.roles.items()}
 
 
 def unassigned(relation: Relation, needed: frozenset[str]) -> Unassigned | None:
