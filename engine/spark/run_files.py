@@ -80,7 +80,7 @@ class RunFiles(Protocol):
         """Wait until some files of the workspace are on disk, safe from a power failure."""
 
     def sweep(self, kept: Iterable[str], epoch: int | None = None) -> None:
-        """Delete all files of a live run's attempts but these; of a bounded run, only those of a stored epoch."""
+        """Delete all files of a live run's attempts but these; of a bounded run, those of stored epochs."""
 
     def remove(self) -> None:
         """Empty the workspace."""

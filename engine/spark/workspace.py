@@ -110,23 +110,28 @@ class Workspace:
                 os.close(place)
 
     def sweep(self, kept: Iterable[str], epoch: int | None = None) -> None:
-        """Delete all files of a live run's attempts but these; of a bounded run, beside others, those of an epoch."""
+        """Delete all files of a live run's attempts but these; of a bounded run, those of the epochs up to this one."""
         (self if epoch is not None else self.around).remove_all_but(kept, epoch)
 
     def remove_all_but(self, kept: Iterable[str], epoch: int | None = None) -> None:
-        """Delete its files except these, and then the empty folders, including itself. epoch: only those of it."""
-        part = None if epoch is None else f"epoch={epoch}"
+        """Delete its files except these, and then the empty folders, including itself.
+
+        epoch: only those of the epochs up to it. State of earlier ones is needed until it is merged.
+        """
+        epochs = None if epoch is None else {f"epoch={number}" for number in range(epoch + 1)}
         if is_uri(self.root):
             system, inside = file_system(self.root)
             kept_paths = {f"{inside}/{self.inside(path)}" for path in kept}
             with told(self.root):
                 for file in system.get_file_info(fs.FileSelector(inside, recursive=True, allow_not_found=True)):
-                    if file.is_file and file.path not in kept_paths and (part is None or part in file.path.split("/")):
+                    if epochs is not None and epochs.isdisjoint(file.path.split("/")):
+                        continue
+                    if file.is_file and file.path not in kept_paths:
                         system.delete_file(file.path)
             return
         names = set(kept)
         for folder, _, own in os.walk(self.root, topdown=False):
-            if part is not None and part not in folder.split("/"):
+            if epochs is not None and epochs.isdisjoint(folder.split("/")):
                 continue
             for name in own:
                 path = os.path.join(folder, name)

@@ -7,7 +7,6 @@ connection is not safe between threads; DuckDB's snapshots keep readers and writ
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import shutil
 import threading
@@ -22,6 +21,7 @@ import duckdb
 
 from engine.reading.files.known_files import KnownFiles
 from engine.reading.files.storage import is_uri
+from storage.database import memory
 from storage.database.sentences import failure_in, first_sentence
 from storage.database.sql import identifier
 from storage.errors import (
@@ -44,13 +44,6 @@ Cursor = duckdb.DuckDBPyConnection
 Answer = TypeVar("Answer")
 
 NOW: Final = "CAST(now() AS TIMESTAMP)"
-MEMORY_MIB: Final = 448
-"""What DuckDB takes of the memory at most: it would fill more with blocks of the file that may never be read again.
-
-A load of 27 million records takes 10 % more CPU time than with 6 GB, and the app stays below 1 GB.
-"""
-MORE_MIB: Final = 640
-"""What it gets next, as for several large queries at a time: the app still stays below 1 GB."""
 _LOCKED: Final = re.compile(r"\block\b", re.IGNORECASE)
 _LOCK_HOLDER: Final = re.compile(r"\(PID (\d+)\)")
 _DAMAGED: Final = re.compile(
@@ -87,13 +80,14 @@ class Database:
         self.path = path
         self._lock = threading.RLock()
         self._writing = threading.RLock()
+        self._large = threading.RLock()
         self._latest: WeakValueDictionary[int, Cursor] = WeakValueDictionary()
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._asked: WeakSet[Cursor] = WeakSet()
         self._followed: set[int] = set()
         self._beside = 0
-        self._limits_mib = [MEMORY_MIB]
-        self._limit_mib = MEMORY_MIB
+        self._limits_mib = [memory.MEMORY_MIB]
+        self._limit_mib = memory.MEMORY_MIB
         self._served: KnownFiles | None = None
         self._staying: set[str] = set()
         self._connection: Cursor | None = self._connect()
@@ -105,7 +99,7 @@ class Database:
             connection = duckdb.connect(
                 str(self.path),
                 config={
-                    "memory_limit": _mib(MEMORY_MIB),
+                    "memory_limit": _mib(memory.MEMORY_MIB),
                     "temp_directory": f"{self.path}.tmp",
                     # Neither the store nor a query accesses the network.
                     "autoinstall_known_extensions": False,
@@ -114,7 +108,7 @@ class Database:
             )
             # Nothing has been spilled yet: existing files were left by a process that was killed.
             shutil.rmtree(f"{self.path}.tmp", ignore_errors=True)
-            self._limit_mib = MEMORY_MIB
+            self._limit_mib = memory.MEMORY_MIB
             for setting in SETTINGS:
                 connection.execute(setting)
             if self._served is not None:
@@ -237,23 +231,32 @@ class Database:
 
         return self.with_room(answer)
 
-    def with_room(self, work: Callable[[], Answer]) -> Answer:
+    def with_room(self, work: Callable[[], Answer], room: memory.Room | None = None) -> Answer:
         """The answer of work that is repeated if MEMORY_MIB was too little: with MORE_MIB, and at last with much.
 
-        Much is for what cannot be spilled, such as an epoch of rows with hundreds of columns.
+        Much is for what cannot be spilled, such as an epoch of rows with hundreds of columns. room: of work like this
+        before, which is noted there for the next one.
         """
-        for limit_mib in (MEMORY_MIB, MORE_MIB):
+        room = room or memory.Room()
+        while True:
             try:
-                with self._limited(limit_mib):
-                    return work()
+                with self.limited(room.mib):
+                    answer = work()
             except StoreError as error:
-                if not isinstance(error.__cause__, duckdb.OutOfMemoryException):
+                if not isinstance(error.__cause__, duckdb.OutOfMemoryException) or not room.widen():
                     raise
-        with self._limited(_most_memory_mib()):
-            return work()
+            else:
+                room.mib = min(room.mib, memory.MORE_MIB)
+                return answer
 
     @contextmanager
-    def _limited(self, limit_mib: int) -> Iterator[None]:
+    def alone(self, *, is_large: bool) -> Iterator[None]:
+        """Meanwhile no other thread loads or follows many records: together they lack memory, and each is repeated."""
+        with self._large if is_large else contextlib.nullcontext():
+            yield
+
+    @contextmanager
+    def limited(self, limit_mib: int) -> Iterator[None]:
         """Meanwhile DuckDB may take so much; of several limits at a time, the largest counts."""
         with self._lock:
             self._limits_mib.append(limit_mib)
@@ -383,15 +386,6 @@ def _close(connection: Cursor, until: float) -> None:
             time.sleep(_AGAIN_S)
         else:
             return
-
-
-def _most_memory_mib() -> int:
-    """A quarter of the machine's memory, at least 1 GiB: Spark needs the rest. Larger sorts spill to disk."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        total = 8 << 30
-    return max(1024, (total >> 20) // 4)
 
 
 def _mib(size: int) -> str:

@@ -124,7 +124,8 @@ class Lifetimes:
                 return
 
     def _extend(self, edge: Edge) -> tuple[int, int]:
-        with self._lock, self._database.transaction() as cursor:
+        is_large = (self._missing(edge, FOREVER) or 0) > AT_ONCE
+        with self._database.alone(is_large=is_large), self._lock, self._database.transaction() as cursor:
             return _extend(cursor, edge)
 
     def is_behind(self, run_id: int) -> bool:

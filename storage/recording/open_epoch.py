@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 
 from storage.database.connection import Cursor, Database
+from storage.database.memory import Room
 
 Work = Callable[[Cursor], None]
 
@@ -22,8 +23,9 @@ class _AbandonedError(Exception):
 class OpenEpoch:
     """The transaction of one epoch. Its pieces of work run one after the other, in order of `do`."""
 
-    def __init__(self, database: Database, epoch: int) -> None:
+    def __init__(self, database: Database, epoch: int, room: Room) -> None:
         self.epoch = epoch
+        self._room = room
         self._database = database
         self._works: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
         self._abandoned = False
@@ -60,7 +62,7 @@ class OpenEpoch:
 
     def _work(self) -> None:
         try:
-            with self._database.transaction() as cursor:
+            with self._database.limited(self._room.mib), self._database.transaction() as cursor:
                 while (work := self._works.get()) is not None:
                     self._stop_if_abandoned()
                     work(cursor)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from engine.contract.recorder import EdgeFile, EdgeInfo, EdgeView, EpochOutput, RunPlan, StayingFile
@@ -17,6 +18,7 @@ from engine.model.options import ZONE
 from engine.model.zones import is_utc
 from storage.database.connection import Cursor, Database
 from storage.database.late_counts import LATE_OPERATORS, LATE_RECORDS
+from storage.database.memory import Room
 from storage.database.sql import identifier
 from storage.database.tables import create_edge, create_run, stored_columns, table_names
 from storage.errors import EpochRefused, NoRoomForEpoch
@@ -32,6 +34,8 @@ from storage.recording.open_epoch import OpenEpoch
 
 _FILES: Final = "read_parquet($files, hive_partitioning = false)"
 Output = tuple[str, str]
+# Files of this size are sorted in about 100 MB of memory.
+_LARGE_BYTES: Final = 8 << 20
 # An epoch is written into the log first, and then into the file.
 _EPOCHS_FREE: Final = 2
 
@@ -61,6 +65,8 @@ class Recording:
         self._follow = follow
         self._let_go = let_go
         self._open: _Loading | None = None
+        # Epochs of a run are alike: only the first one fails for want of memory.
+        self._room = Room()
         # By how much an epoch of this process has let the file and its log grow, at most.
         self._largest = 0
 
@@ -108,7 +114,7 @@ class Recording:
             self.abandon()
             return
         before = self._database.bytes_on_disk()
-        self._database.with_room(lambda: self._store(output))
+        self._database.with_room(lambda: self._store(output), self._room)
         self._largest = max(self._largest, self._database.bytes_on_disk() - before)
         if not output.is_last:
             self._require_room(output)
@@ -177,7 +183,7 @@ class Recording:
             edges = self._runs.edges(self.run_id)
             if not edges:
                 raise EpochRefused(self.run_id, epoch, "the run was not started: its edges are not known.")
-            self._open = _Loading(self._database, epoch, edges)
+            self._open = _Loading(self._database, epoch, edges, self._room)
         return self._open
 
     def _complete(self, cursor: Cursor, output: EpochOutput, loading: _Loading) -> None:
@@ -270,10 +276,10 @@ class Recording:
 class _Loading:
     """The edges of one epoch while they are loaded."""
 
-    def __init__(self, database: Database, epoch: int, edges: Sequence[Edge]) -> None:
+    def __init__(self, database: Database, epoch: int, edges: Sequence[Edge], room: Room) -> None:
         self.edges = edges
         self._database = database
-        self.transaction = OpenEpoch(database, epoch)
+        self.transaction = OpenEpoch(database, epoch, room)
         self._by_place = {(edge.node, edge.port): edge for edge in edges if edge.view is None}
         self._taken: set[Output] = set()
         self._loaded: dict[str, Loaded] = {}
@@ -303,7 +309,10 @@ class _Loading:
         self._loaded[edge.table] = stay(cursor, edge, files)
 
     def _load(self, cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> None:
-        loaded = self._loaded[edge.table] = load(cursor, edge, files)
+        there = (path for path in (Path(file.path) for file in files) if path.exists())
+        is_large = sum(path.stat().st_size for path in there) >= _LARGE_BYTES
+        with self._database.alone(is_large=is_large):
+            loaded = self._loaded[edge.table] = load(cursor, edge, files)
         if not loaded.counts or not edge.total:
             return
         table = edge.tables.named(edge.table)

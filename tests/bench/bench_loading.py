@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from engine.contract.frames import KIND, SEQ, STEP, TIME, TOP
 from engine.contract.recorder import ClockFile, EdgeFile, EdgeInfo, EdgeView, EpochOutput
 from storage import Store, store
-from storage.database.connection import MEMORY_MIB
+from storage.database.memory import MEMORY_MIB
 from tests.storage.written_runs import columns, edge, plan
 
 Longs = NDArray[np.int64]

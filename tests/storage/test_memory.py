@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,11 @@ import duckdb
 import pytest
 
 from storage import Store
-from storage.database import connection
-from storage.database.connection import MEMORY_MIB, Database
+from storage.database import memory
+from storage.database.connection import Database
+from storage.database.memory import MEMORY_MIB
 from storage.errors import StoreReadFailed
+from storage.recording.recorder import Recording
 from tests.storage.written_runs import Epoch, columns, edge, plan
 
 LITTLE, MORE = 24, 100
@@ -21,8 +24,8 @@ LARGE = "SELECT list(range) FROM range(4_000_000)"
 
 @pytest.fixture
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    monkeypatch.setattr(connection, "MEMORY_MIB", LITTLE)
-    monkeypatch.setattr(connection, "MORE_MIB", MORE)
+    monkeypatch.setattr(memory, "MEMORY_MIB", LITTLE)
+    monkeypatch.setattr(memory, "MORE_MIB", MORE)
     opened = Database(tmp_path / "s.duckdb")
     yield opened
     opened.close()
@@ -57,7 +60,7 @@ def test_only_what_lacks_memory_is_repeated(database: Database) -> None:
         attempts.append(limit_mib(database))
         raise StoreReadFailed(database.path, "m") from error
 
-    rising = [LITTLE, MORE, connection._most_memory_mib()]
+    rising = [LITTLE, MORE, memory.most_memory_mib()]
     for error, limits in ((duckdb.OutOfMemoryException("m"), rising), (duckdb.ConversionException("m"), [LITTLE])):
         attempts.clear()
         with pytest.raises(StoreReadFailed):
@@ -68,33 +71,58 @@ def test_only_what_lacks_memory_is_repeated(database: Database) -> None:
 
 def test_what_cannot_be_given_back_at_once_is_with_the_next_query(database: Database) -> None:
     with database.cursor() as other:
-        with database._limited(MORE):
+        with database.limited(MORE):
             # A result that is not fetched yet, of which nothing can be spilled.
             other.execute(LARGE)
         assert limit_mib(database) > LITTLE
     assert limit_mib(database) == pytest.approx(LITTLE, abs=1)
 
 
-def test_an_epoch_for_which_it_is_too_little_is_stored_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_epoch_for_which_it_is_too_little_is_stored_once_and_the_next_one_gets_more_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     names = [f"c{at}" for at in range(60)]
     wide = edge("wide", columns(**dict.fromkeys(names, "string")), "[I,UB,UA]", ["c0"])
-    rows = [(seq, b"\0", "+I", tuple(f"{seq} {name} {'-' * 40}" for name in names)) for seq in range(4000, 0, -1)]
+    monkeypatch.setattr(memory, "MEMORY_MIB", LITTLE)
+    attempts = []
+    store_epoch = Recording._store
+    monkeypatch.setattr(
+        Recording, "_store", lambda self, output: (attempts.append(output.epoch), store_epoch(self, output))
+    )
     with Store.open(tmp_path / "s.duckdb") as store:
-        run = store.runs.create("wide", "{}")
-        recorder = store.record(run.run_id)
-        recorder.begin(plan(wide))
         database = store.runs._database
-        monkeypatch.setattr(connection, "MEMORY_MIB", LITTLE)
         monkeypatch.setattr(database, "_limits_mib", [LITTLE])
         assert limit_mib(database) == pytest.approx(LITTLE, abs=1)
-        limits = []
-        set_limit = Database._set_limit
-        monkeypatch.setattr(
-            Database, "_set_limit", lambda self: (limits.append(max(self._limits_mib)), set_limit(self))
-        )
-        recorder.commit(Epoch(0, {"wide": rows}).write(tmp_path / "files", [wide]))
+        run = store.runs.create("wide", "{}")
+        recorder = store.record(run.run_id)
+        recorder.begin(plan(wide, epochs=2))
+        for epoch, first in enumerate((0, 4000)):
+            rows = [
+                (seq, b"\0", "+I", tuple(f"{seq} {name} {'-' * 40}" for name in names))
+                for seq in range(first + 4000, first, -1)
+            ]
+            recorder.commit(Epoch(epoch, {"wide": rows}).write(tmp_path / "files", [wide]))
         recorder.finish()
-        assert max(limits) > LITTLE
+        assert attempts.count(0) > attempts.count(1)
         assert limit_mib(database) == pytest.approx(LITTLE, abs=1)
-        assert store.runs.edge(run.run_id, "wide").total == 4000
+        assert store.runs.edge(run.run_id, "wide").total == 8000
         assert [record.seq for record in store.changelog.page(run.run_id, "wide", limit=3).records] == [1, 2, 3]
+
+
+def test_of_two_that_write_much_one_waits(database: Database) -> None:
+    entered = threading.Event()
+
+    def enter(*, is_large: bool) -> None:
+        with database.alone(is_large=is_large):
+            entered.set()
+
+    small, large = (threading.Thread(target=enter, kwargs={"is_large": is_large}) for is_large in (False, True))
+    with database.alone(is_large=True):
+        small.start()
+        assert entered.wait(10)
+        small.join()
+        entered.clear()
+        large.start()
+        assert not entered.wait(0.2)
+    assert entered.wait(10)
+    large.join()

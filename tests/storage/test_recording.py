@@ -21,6 +21,7 @@ from engine.model.schema import Column, Schema
 from engine.model.type_texts import spark_type
 from storage import Store
 from storage.database.connection import Database
+from storage.database.memory import Room
 from storage.errors import EpochRefused, StoreWriteFailed
 from storage.model import Run
 from storage.recording.open_epoch import OpenEpoch
@@ -216,7 +217,7 @@ def test_an_epoch_that_has_failed_interrupts_nobody(tmp_path: Path, monkeypatch:
         raise ValueError
 
     monkeypatch.setattr(Database, "interrupt", lambda _, thread: interrupted.append(thread))
-    opened = OpenEpoch(Database(tmp_path / "studio.duckdb"), 0)
+    opened = OpenEpoch(Database(tmp_path / "studio.duckdb"), 0, Room())
     opened.do(fail)
     opened.wait()
     opened.abandon()

@@ -293,6 +293,12 @@ def test_a_bucket_that_forbids_deletion_is_told_and_nothing_else_is_lost(
     work.sweep([work.place("steps", "epoch=0", "s.parquet")], 0)
     assert work.names(work.place("edges", "epoch=0")) == []
     assert work.names(work.place("steps", "epoch=0")) == ["s.parquet"]
+    # Once the state is merged with that of the next epoch.
+    for number in (1, 2):
+        write(work.place("steps", f"epoch={number}", "s.parquet"), ROWS)
+    work.sweep([work.place("steps", "epoch=1", "s.parquet")], 1)
+    names = [work.names(work.place("steps", f"epoch={number}")) for number in range(3)]
+    assert names == [[], ["s.parquet"], ["s.parquet"]]
 
 
 def _fails(error: Exception) -> None:
