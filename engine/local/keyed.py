@@ -1,17 +1,15 @@
-"""A keyed step: the records of all inputs in order of position, key by key through the operator's plain kernel."""
+"""A keyed step, key by key: its records in order of position, and the loop of its kernel. For replays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.columnar.in_process import ChunkLoop
-from engine.contract.columnar_kernel import Fired, Layout
+from engine.contract.columnar_kernel import Layout
 from engine.contract.frames import KIND, SEQ, STEP
-from engine.contract.kernel import Emitted, Input, Kernel, Key, KeyLoop, Late, Loop, Now, Output, Saved, run_key
+from engine.contract.kernel import Emitted, Input, Kernel, Key, KeyLoop, Loop, Now, Output
 from engine.contract.state_in_words import Label
 from engine.contract.step import Keyed
 from engine.expressions import Expression
@@ -27,7 +25,6 @@ from engine.model.types import Type
 from engine.planner import NodePlan
 from engine.runtime.keyed.inputs import hashed_order, plain_type
 from engine.runtime.keyed.local_times import LocalTimes
-from engine.runtime.keyed.worker import late_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,23 +42,6 @@ class Gathered:
     records: Sequence[KeyedRecord]
     labels: Mapping[int, tuple[Label, ...]]
     key_types: tuple[Type, ...]
-
-
-class OfKey(NamedTuple):
-    """The result of a key: its kernel's output and its saved state."""
-
-    key: Key
-    out: Output
-    saved: Saved | None
-
-
-@dataclass
-class Outcome:
-    """The result of all keys. emitted, lates: in order of position. fires: (event, start, end), each once."""
-
-    emitted: list[Emitted] = field(default_factory=list)
-    lates: list[Late] = field(default_factory=list)
-    fires: list[tuple[int, int, int]] = field(default_factory=list)
 
 
 def gather(node: NodePlan, step: Keyed, inputs: Mapping[int, pa.Table], spark: Spark) -> Gathered:
@@ -98,10 +78,6 @@ def key_order(node: NodePlan, step: Keyed, key_types: Sequence[Type]) -> Callabl
     return key_hash(key_types, hashed_order(step, node.inputs[0].schema) if key_types else ())
 
 
-Begin = Callable[[Timeline], Loop]
-"""A loop with a new output."""
-
-
 def plain_loop(
     make: Callable[[], Kernel], timeline: Clock, *, rank: int = 0, ports: int = 1, now: Now | None = None
 ) -> Loop:
@@ -115,51 +91,6 @@ def loop_of(node: NodePlan, step: Keyed, timeline: Timeline, now: Now | None = N
         return plain_loop(step.kernel, timeline, rank=node.rank, ports=len(step.inputs), now=now)
     assert step.columnar.make is not None
     return ChunkLoop(step.columnar.make, _layout(node, step), timeline, Output(timeline, node.rank), now)
-
-
-def run_keys(
-    begin: Begin,
-    records: Iterable[KeyedRecord],
-    timeline: Timeline,
-    *,
-    saved: Mapping[Key, Saved] | None = None,
-    after: Callable[[Loop, Saved | None], None] = lambda loop, saved: None,
-) -> Iterator[OfKey]:
-    """Run every key with records or with a saved state through a loop of its own. after: called after each key."""
-    saved_by_key = saved or {}
-    by_key: dict[Key, list[Input]] = {key: [] for key in saved_by_key}
-    for key, record in records:
-        by_key.setdefault(key, []).append(record)
-    for key, inputs in by_key.items():
-        loop = begin(timeline)
-        left = run_key(loop, inputs, timeline, key, saved_by_key.get(key))
-        after(loop, left)
-        yield OfKey(key, loop.out, left)
-
-
-def outcome_of(keys: Iterable[OfKey]) -> Outcome:
-    """The results of all keys, combined."""
-    outcome, fires = Outcome(), set()
-    for _, out, _ in keys:
-        outcome.emitted += out.emitted
-        outcome.lates += out.lates
-        fires.update(out.fired)
-    outcome.emitted.sort(key=lambda each: (each.seq, each.step))
-    outcome.lates.sort(key=lambda each: (each.seq, each.step))
-    outcome.fires = sorted(fires)
-    return outcome
-
-
-def in_instants(outcome: Outcome, times: LocalTimes) -> Outcome:
-    """The outcome of a step whose times are local ones."""
-    emitted, lates, fires = rows_in_instants(outcome.emitted, times), outcome.lates, outcome.fires
-    if lates:
-        converted = times.lates(late_columns(lates)[1])
-        ports = (late.port for late in lates)
-        lates = [Late(*fields) for fields in zip(ports, *(column.to_pylist() for column in converted), strict=True)]
-    if fires:
-        fires = list(zip(*(part.tolist() for part in times.fired(Fired(*np.array(fires, np.int64).T))), strict=True))
-    return Outcome(emitted, lates, fires)
 
 
 def rows_in_instants(emitted: list[Emitted], times: LocalTimes) -> list[Emitted]:

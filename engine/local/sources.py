@@ -13,7 +13,7 @@ import engine
 from engine.contract.frames import KIND, NUMBER, ORDINAL, WATERMARK
 from engine.contract.scan import Scan
 from engine.contract.source import Source
-from engine.local.arrivals import Events
+from engine.local.events import Events
 from engine.local.read_parts import read_parts
 from engine.local.values import Spark
 from engine.model.types import quote

@@ -1,19 +1,18 @@
-"""The watermark of a source after each of its events, by the rule of runs."""
+"""The watermark of a source after each of its events, from the files of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
+import pyarrow as pa
 
-from engine.contract.columnar_kernel import Longs
-from engine.contract.frames import WATERMARK
-from engine.contract.source import Source
-from engine.local.arrivals import Events, event_times
-from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.contract.frames import TIME, TOP
+from engine.contract.recorder import ClockFile
 from engine.planner import NodePlan
-from engine.runtime.arrivals.watermark_rule import NO_TIME, WatermarkRule, WatermarkState, watermarks_after
+from engine.runtime.arrivals.ingest import EpochEvents
+from engine.spark.run_files import LocalFiles
+from engine.spark.workspace import Workspace
 
 
 class Mark(NamedTuple):
@@ -24,47 +23,23 @@ class Mark(NamedTuple):
     watermark_ms: int | None
 
 
-def marks_of(node: NodePlan, events: Events, seqs: Sequence[int], end: int, step_ms: int | None) -> tuple[Mark, ...]:
-    """A source's events in order of arrival, its end last. step_ms: in mini-batch, the steps of its watermark.
-
-    A source without event time only has its end.
-    """
-    source = node.operator
-    assert isinstance(source, Source)
-    last = Mark(end, None, MAX_WATERMARK)
-    if node.schema.event_time is None:
-        return (last,)
-    own: Longs = np.array(seqs, np.int64)
-    order = np.argsort(own)
-    explicit = events.table.column(WATERMARK).fill_null(NO_TIME).to_numpy()
-    arrived = own[order], event_times(node, events)[order], explicit[order]
-    how = WatermarkRule(node.id, source.watermark_every, source.watermark_delay_ms, step_ms)
-    (after,) = watermarks_after(how, [arrived], WatermarkState())
-    numbers, times, _, marks = (column.tolist() for column in after)
-    return (
-        *(Mark(seq, _known(at), _known(mark)) for seq, at, mark in zip(numbers, times, marks, strict=True)),
-        last,
-    )
+def marks_of(sources: Sequence[NodePlan], epoch: EpochEvents, files: LocalFiles) -> Mapping[str, tuple[Mark, ...]]:
+    """By source, its events in order of arrival, its end last. A source without event time only has its end."""
+    marks: dict[str, list[Mark]] = {node.id: [] for node in sources}
+    for path in epoch.watermark_files(files):
+        for batch in files.workspace.read(path, ("seq", "source", "event_time_ms", "watermark_ms")):
+            for seq, source, *mark in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                marks[source].append(Mark(seq, *mark))
+    for clock in epoch.clock_files():
+        marks[clock.source] += _followed(clock, files.workspace)
+    return {name: tuple(sorted(own)) for name, own in marks.items()}
 
 
-def _known(time_ms: int) -> int | None:
-    return None if time_ms == NO_TIME else time_ms
-
-
-def timeline_of(marks: Sequence[Mark]) -> Timeline:
-    """The marks as a step function."""
-    return Timeline.of([(mark.seq, mark.watermark_ms) for mark in marks if mark.watermark_ms is not None])
-
-
-def recorded_clock(marks: Iterable[Sequence[Mark]]) -> Timeline:
-    """The run's recorded clock: the largest event time of all sources so far. marks: of each source."""
-    times = [(mark.seq, mark.event_time_ms) for own in marks for mark in own if mark.event_time_ms is not None]
-    return Timeline.of(sorted(times))
-
-
-def clock_by_arrival(sources: Iterable[tuple[Longs, Sequence[int]]]) -> Timeline:
-    """The same by times of arrival. sources: of each, the times of its events, and their numbers."""
-    steps = [
-        (seq, at) for times, seqs in sources for seq, at in zip(seqs, times.tolist(), strict=True) if at != NO_TIME
-    ]
-    return Timeline.of(sorted(steps))
+def _followed(clock: ClockFile, workspace: Workspace) -> Iterator[Mark]:
+    """The events of a source whose watermark is that of its largest event time so far."""
+    rows = pa.Table.from_batches(workspace.read(clock.path, (TIME, TOP)))
+    before = [] if clock.top_before_ms is None else [clock.top_before_ms]
+    columns = rows.column(TIME).to_pylist(), rows.column(TOP).to_pylist()
+    for seq, (time_ms, top_ms) in enumerate(zip(*columns, strict=True), clock.first_seq):
+        tops = before if top_ms is None else [*before, top_ms]
+        yield Mark(seq, time_ms, max(tops) - clock.delay_ms if tops and clock.delay_ms is not None else None)

@@ -12,7 +12,7 @@ record_waits  tasks that wait too long for the records that Spark computes
 record_search the record that they wait for
 reports       the reports of tasks to the driver
 disk          the disk that a run's files are on
-in_process    the same tasks without Spark, for tests
+in_process    the same tasks without Spark: for small live epochs, previews and tests
 lines         a changelog as text
 rehearsal     a warm-up run
 archiving     creates the archive of classes with one
@@ -121,7 +121,8 @@ def run(
     try:
         require_consent((node.id, node.operator) for node in plan.nodes)
         with ends_before_full(files, cancel), cancellable(spark, f"run-{uuid4().hex}", cancel) as watch:
-            context = RunContext(plan, spark, recorder, folder, Watched(files, watch), progress, cancel, partitions)
+            jobs = Watched(files, watch)
+            context = RunContext(plan, lambda: spark, recorder, folder, jobs, progress, cancel, partitions)
             if live is not None:
                 is_over = _run_live(context, live)
             else:
@@ -187,7 +188,7 @@ def _taken_in(run: RunContext, plan: Plan, epochs: int | None) -> Ingested:
     for given in givens:
         sizes = [path.stat().st_size for path in given.inputs]
         progress.nodes[given.node.id].bytes_there = sum(sizes) or None
-    read = take_in(givens, run.spark, run.folder, run.watched, partial(_heard, progress))
+    read = take_in(givens, run.spark, run.folder, run.jobs, partial(_heard, progress))
     ingested = ingest(plan, run.spark, read, run.files, epochs=epochs)
     for node in plan.sources:
         # One job reads all sources: each source gets the time of the whole job.

@@ -14,20 +14,19 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 from engine.contract.explanation import NO_STATE
-from engine.contract.frames import KIND, POSITION, SEQ, STEP, plain_state
-from engine.contract.operator import OUT, InputPlan, Operator
-from engine.contract.recorder import Held
+from engine.contract.frames import POSITION, plain_state
+from engine.contract.operator import OUT, Operator
+from engine.contract.recorder import EdgeFile, Held
 from engine.contract.step import Keyed, Native
 from engine.model.combined_watermark import Above, Combined, Standing, has_latest
-from engine.model.position import ordinal
-from engine.model.types import quote
 from engine.planner import NodePlan
 from engine.runtime.arrivals.clocks import Clock
 from engine.runtime.arrivals.ingest import EpochEvents
 from engine.runtime.context import RunContext
+from engine.runtime.edges.dropped import Dropped
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.edges.native import run_native
-from engine.runtime.edges.records import EdgeRecords, frame_of_kinds
+from engine.runtime.edges.records import EdgeRecords, frame_of_kinds, of_kinds
 from engine.runtime.edges.shared_jobs import SharedJobs
 from engine.runtime.keyed.account import HELD, Points, held_of
 from engine.runtime.keyed.bundling import BundlingTask, bundled
@@ -122,7 +121,7 @@ class EpochRunner:
 
     @cached_property
     def _shared(self) -> SharedJobs:
-        return SharedJobs(self.run.plan, self.run.views, self.workspace)
+        return SharedJobs(self.run.plan, self.run.views, self.workspace, self.run.jobs.are_here)
 
     def go_on(self, kept: Kept) -> None:
         """Continue after epochs that another process ran."""
@@ -160,44 +159,64 @@ class EpochRunner:
         records = events.records(node)
         if not self.run.plan.drops_retractions or node.derived.is_insert_only:
             return NodeOutput(records)
-        frame = self._without_retractions(records.frame(self.run.spark), node)
-        return NodeOutput(self._write(frame, node, OUT, events.number))
-
-    def _without_retractions(self, records: DataFrame, node: NodePlan) -> DataFrame:
-        """If retraction is switched off, -U and -D are dropped."""
-        return frame_of_kinds(records, frozenset(node.mode) if self.run.plan.drops_retractions else None)
+        # If retraction is switched off, -U and -D are dropped.
+        kept = frozenset(map(int, node.mode))
+        return NodeOutput(self._chosen(records, node, OUT, events.number, partial(_of_kinds, kept)))
 
     def _run_native(self, node: NodePlan, step: Native, epoch: int) -> EdgeRecords:
         there = {edge: records for edge, records in self._records.items() if edge not in self.run.views}
         there |= {(name, OUT): records for name, records in self._followed.items()}
         done = frozenset(name for name, _ in (*self._records, *there))
-        written = self._shared.run(self.run.spark, node, there, done, epoch, self._are_few)
+        written = self._shared.run(self.run.workers, node, there, done, epoch, self._are_few)
         if written is not None:
             own = written.pop(node.id)
             self._followed |= written
             return own
-        frames = [self._given(input_) for input_ in node.inputs]
+        if not any(self._records[edge.node, edge.port].rows for edge in node.inputs):
+            return EdgeRecords(node.schema, (), 0)
+        frames = [
+            frame_of_kinds(self.run.frame(self._records[edge.node, edge.port]), self.run.plan.passing(edge))
+            for edge in node.inputs
+        ]
         suspects = partial(suspects_of_native, step, [self._records[edge.node, edge.port] for edge in node.inputs])
-        frame = self._without_retractions(run_native(node, step, frames), node)
-        return self._write(frame, node, OUT, epoch, suspects)
+        kept = frozenset(node.mode) if self.run.plan.drops_retractions else None
+        return self._write(frame_of_kinds(run_native(node, step, frames), kept), node, epoch, suspects)
 
     def _write(
         self,
         frame: DataFrame,
         node: NodePlan,
-        port: str,
         epoch: int,
-        suspects: Callable[[], Sequence[Suspects]] = tuple,
+        suspects: Callable[[], Sequence[Suspects]],
     ) -> EdgeRecords:
-        """Write a frame of records as an edge. suspects: as in `Watched`."""
-        files = self._shared.edge_files(node, port, epoch)
+        """Write a frame of records as an edge. suspects: as in `Jobs`."""
+        files = self._shared.edge_files(node, OUT, epoch)
 
         def task(batches: Batches) -> Iterator[Report]:
             writer = files.begin(task_name())
             writer.write_all(batches)
             yield from writer.close()
 
-        return self._written(files, self.run.watched.run(frame, task, node.id, suspects=suspects))
+        return self._written(files, self.run.jobs.run(frame, task, node.id, suspects=suspects))
+
+    def _chosen(
+        self,
+        records: EdgeRecords,
+        node: NodePlan,
+        port: str,
+        epoch: int,
+        choose: Callable[[Batches], Batches],
+    ) -> EdgeRecords:
+        """Write some records of an edge as another one."""
+        files = self._shared.edge_files(node, port, epoch)
+        names, without_files = (*POSITION, *records.schema.names), replace(records, files=())
+
+        def task(file: EdgeFile) -> Iterator[Report]:
+            writer = files.begin(task_name())
+            writer.write_all(choose(without_files.batches(files.workspace, file, names)))
+            yield from writer.close()
+
+        return self._written(files, run_each(self.run.workers, [partial(task, file) for file in records.files]))
 
     def _written(self, files: EdgeFiles, reports: Sequence[Report]) -> EdgeRecords:
         """The written edge. Edges of followers are noted until the turn of their nodes."""
@@ -243,7 +262,7 @@ class EpochRunner:
         if here:
             read = states.files if step.uses_time else states.to_merge()
             here = sum(self.workspace.size(file.path) for file in read) <= _SMALL
-        reports = run_each(self.run.spark, [partial(task, bucket) for bucket in range(gathered.buckets)], here=here)
+        reports = run_each(self.run.workers, [partial(task, bucket) for bucket in range(gathered.buckets)], here=here)
         written = {
             what: [report for report in reports if report["what"] == what]
             for what in (STATES, MERGED, LATE, FIRES, KEY_TIMES, EXPIRED, HELD)
@@ -255,7 +274,7 @@ class EpochRunner:
         held = held_of(node.id, points, written[HELD]) if node.strategy.state != NO_STATE else None
         output = NodeOutput(records, late, fires, key_times=times, expired=met, held=held)
         for port in node.second:
-            output.second[port] = self._write(self._dropped(node, port, late), node, port, epoch)
+            output.second[port] = self._dropped(node, port, late, epoch)
         return output
 
     def _gathered(self, node: NodePlan, step: Keyed, events: EpochEvents) -> Gathered:
@@ -264,8 +283,8 @@ class EpochRunner:
         inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
         given = StepInput(step, inputs, [self.run.plan.passing(input_) for input_ in node.inputs])
         folder = ("inputs", node.id, f"epoch={epoch}")
-        run = self.run.watched.of(node.id, given.suspects)
-        shape, pieces = gather(self.run.spark, self.workspace, given, folder, run)
+        run = self.run.jobs.of(node.id, given.suspects)
+        shape, pieces = gather(self.workspace, given, folder, self.run.frame, run)
         buckets = self.run.partitions or self._buckets(inputs)
         if step.bundling is not None:
             carried = map(RowsPiece, self._open_bundles.get(node.id, ()))
@@ -274,8 +293,8 @@ class EpochRunner:
             task = BundlingTask(
                 *(self.workspace, shape, (*pieces, *carried), step.bundling, clocks, node.rank, order, folder)
             )
-            shape, pieces, self._open_bundles[node.id] = bundled(self.run.spark, task, min(buckets, READ_BY_EACH))
-        return spread(self.run.spark, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
+            shape, pieces, self._open_bundles[node.id] = bundled(self.run.workers, task, min(buckets, READ_BY_EACH))
+        return spread(self.run.workers, self.workspace, shape, pieces, buckets, (*folder, "buckets"))
 
     def _buckets(self, inputs: Sequence[EdgeRecords]) -> int:
         """The number of tasks for an input: each costs as much as thousands of records, and sorts its own in memory."""
@@ -311,28 +330,18 @@ class EpochRunner:
         # With the event before the epoch: a source may begin right after it.
         return tuple(replace(clock, after_seq=clock.after_seq - 1) for clock in clocks)
 
-    def _dropped(self, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:
+    def _dropped(self, node: NodePlan, port: str, late: tuple[str, ...], epoch: int) -> EdgeRecords:
         """The input records that were dropped, once each, as they arrived."""
-        from pyspark.sql import functions as f
-
         assert isinstance(node.operator, Operator)
         at = node.operator.input_of_port(port)
-        records = self._given(node.inputs[at])
-        if not late:
-            return records.limit(0)
-        ledger = self.run.spark.read.parquet(*late).where("is_dropped")
-        mine = ledger.where(f.col("port") == node.operator.ports[at])
-        places = mine.select(f.col("seq").alias(SEQ), f.col("step").alias(STEP)).distinct()
-        # Without a hint: Spark broadcasts the places if they are few.
-        dropped = records.join(places, [SEQ, STEP], "left_semi")
-        columns = [f.col(quote(name)) for name in records.columns[len(POSITION) :]]
-        return dropped.select(SEQ, f.concat(STEP, f.lit(ordinal(0))).alias(STEP), KIND, *columns)
+        input_ = node.inputs[at]
+        records = self._records[input_.node, input_.port]
+        choose = Dropped(self.workspace, late, node.operator.ports[at], self.run.plan.passing(input_))
+        return self._chosen(records if late else replace(records, files=()), node, port, epoch, choose)
 
-    def _given(self, input_: InputPlan) -> DataFrame:
-        """The records that a consumer receives from an input."""
-        return frame_of_kinds(
-            self._records[input_.node, input_.port].frame(self.run.spark), self.run.plan.passing(input_)
-        )
+
+def _of_kinds(kinds: frozenset[int], batches: Batches) -> Batches:
+    return (of_kinds(batch, kinds) for batch in batches)
 
 
 def _states_after(

@@ -54,10 +54,10 @@ def _keyed(step: Keyed) -> str:
 def _native(node: NodePlan, step: Native) -> str:
     if any(projection.call is not None for projection in step.projections):
         return "Python: its function, a record at a time"
-    if any(projection.each is not None for projection in step.projections):
-        return "Spark SQL: it makes several records from one"
     for input_, projection in zip(node.inputs, step.projections, strict=True):
         if arrow_projection(projection, input_.schema, node.schema) is None:
+            if projection.each is not None:
+                return "Spark SQL: it makes several records from one"
             return "Spark SQL: Arrow does not support one of its expressions"
     return "columnar: its expressions in Arrow, a record at a time"
 

@@ -23,7 +23,9 @@ from engine.spark.workspace import writing
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+    from engine.runtime.edges.records import EdgeRecords
 
 RECORDS_S: float = 180.0
 """What one batch of records may take. The slowest of those that end take a few seconds."""
@@ -38,6 +40,11 @@ class Watched:
 
     files: RunFiles
     watch: Watch
+    are_here: bool = False
+
+    def frame(self, records: EdgeRecords, spark: SparkSession) -> DataFrame:
+        """The records of an edge, which tasks read from its files."""
+        return records.frame(spark)
 
     def of(self, node: str, suspects: Callable[[], Sequence[Suspects]] = tuple) -> RunTasks:
         """`run_tasks` for the records of a node."""

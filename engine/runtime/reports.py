@@ -60,7 +60,7 @@ def run_tasks(
 
 
 def run_each(
-    spark: SparkSession,
+    spark: SparkSession | None,
     works: Sequence[Callable[[], Iterator[Report]]],
     heard: Callable[[Report], None] = unheard,
     *,
@@ -68,7 +68,8 @@ def run_each(
 ) -> list[Report]:
     """Run each of these in its own task. They read and write files only: Spark just distributes them.
 
-    here: in this process, since the records are fewer than what a job costs. Raises TaskFailed.
+    spark: None if all tasks run in this process. here: in this process, since the records are fewer than what a job
+    costs. Raises TaskFailed.
     """
     if not works:
         return []
@@ -81,6 +82,8 @@ def run_each(
                 reports.append(report)
                 heard(report)
         return reports
+
+    assert spark is not None, "tasks that do not run here run somewhere"
 
     def task(batches: Batches) -> Iterator[Report]:
         for batch in batches:

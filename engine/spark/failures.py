@@ -72,6 +72,7 @@ class NodeFailed(Exception):
 
     def __init__(self, node: str, error: Exception) -> None:
         super().__init__(f"{json.dumps(node)} {error}")
+        self.node, self.error = node, error
 
 
 def failing_node(error: Exception) -> str:

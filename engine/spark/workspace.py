@@ -2,6 +2,7 @@
 
     /tmp/run_7, /Volumes/...      a folder, as the workers see it
     s3a://..., abfss://...        whatever PyArrow's file systems open
+    memory:...                    no files: tables of this process, for tasks that run in it
 
 No code outside of this module opens a file of a run. Tasks use this module in the workers; `engine.spark.run_files`
 is the app's access to the files. File names are unique: a task that Spark repeats writes a new file, and only
@@ -18,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, cast
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +40,9 @@ _REPEATED: Final = [KIND, STEP]
 # Differences of whole numbers and times are half as large as the numbers after LZ4, and faster to write and to read.
 _BY_DIFFERENCE: Final = (pa.types.is_int32, pa.types.is_int64, pa.types.is_date32, pa.types.is_timestamp)
 
+_MEMORY: Final = "memory:"
+_HELD: Final[dict[str, Any]] = {}
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -45,17 +50,28 @@ class Workspace:
 
     root: str
 
+    @classmethod
+    def in_memory(cls) -> Workspace:
+        """A new workspace of this process. What it holds stays until it is removed."""
+        return cls(f"{_MEMORY}{uuid4().hex}")
+
     def place(self, *parts: str) -> str:
         """The path of a folder or file in it."""
         return "/".join((self.root.rstrip("/"), *parts))
 
     def write(self, path: str, table: pa.Table) -> None:
         """Write one small file."""
+        if path.startswith(_MEMORY):
+            _HELD[path] = table
+            return
         with writing(path) as file:
             pq.write_table(table, file)
 
     def save(self, path: str, numbers: Any) -> str:
         """Write an array that many workers read."""
+        if path.startswith(_MEMORY):
+            _HELD[path] = numbers
+            return path
         # NumPy tells of a full disk only how many numbers it could write, if it writes to the file by itself.
         whole = io.BytesIO()
         np.save(whole, numbers)
@@ -65,6 +81,8 @@ class Workspace:
 
     def load(self, path: str) -> Any:
         """A saved array: mapped into memory, so that workers on one machine share it."""
+        if path.startswith(_MEMORY):
+            return _HELD[path]
         if is_uri(path):
             with open_file(path) as file:
                 return np.load(io.BytesIO(file.read()))
@@ -72,11 +90,17 @@ class Workspace:
 
     def read(self, path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of a Parquet file, batch by batch."""
+        if path.startswith(_MEMORY):
+            table = _HELD[path]
+            yield from table.select([name for name in columns if name in table.column_names]).to_batches()
+            return
         with open_file(path) as source, pq.ParquetFile(source) as file:
             yield from file.iter_batches(batch_size=_ROW_GROUP, columns=list(columns))
 
     def size(self, path: str) -> int:
         """The size of a file in bytes."""
+        if path.startswith(_MEMORY):
+            return int(_HELD[path].nbytes)
         if is_uri(path):
             system, inside = file_system(path)
             with told(path):
@@ -85,6 +109,9 @@ class Workspace:
 
     def mapped(self, path: str) -> Sequence[pa.RecordBatch]:
         """The batches of a part file that is mapped into memory: columns that are not accessed are not read."""
+        if path.startswith(_MEMORY):
+            batches: Sequence[pa.RecordBatch] = _HELD[path].to_batches()
+            return batches
         with open_file(path) if is_uri(path) else pa.memory_map(path) as file, pa.ipc.open_file(file) as reader:
             return [reader.get_batch(at) for at in range(reader.num_record_batches)]
 
@@ -162,7 +189,10 @@ class Workspace:
 
     def remove(self) -> None:
         """Remove all of it."""
-        if is_uri(self.root):
+        if self.root.startswith(_MEMORY):
+            for path in [path for path in _HELD if path.startswith(f"{self.root}/")]:
+                del _HELD[path]
+        elif is_uri(self.root):
             system, inside = file_system(self.root)
             with told(self.root):
                 system.delete_dir_contents(inside, missing_dir_ok=True)
@@ -235,7 +265,7 @@ class PartFile:
         self.rows += batch.num_rows
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
-        if self._waiting_rows >= self._group:
+        if self._waiting_rows >= self._group and not self.path.startswith(_MEMORY):
             self._flush(self._waiting_rows - self._waiting_rows % self._group)
 
     def write_all(self, batches: Iterable[pa.RecordBatch]) -> None:
@@ -245,7 +275,9 @@ class PartFile:
 
     def close(self) -> bool:
         """Complete the file. True if there is one."""
-        if self._waiting:
+        if self._waiting and self.path.startswith(_MEMORY):
+            _HELD[self.path] = pa.Table.from_batches(self._waiting, self._schema)
+        elif self._waiting:
             self._flush(self._waiting_rows)
         if self._file is not None and self._stream is not None:
             self._file.close()

@@ -47,7 +47,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import ndiff
-from functools import partial
 from typing import Any, Protocol, cast
 
 import pyarrow as pa
@@ -56,9 +55,9 @@ import pytest
 from engine.columnar.in_process import ChunkLoop
 from engine.contract.bundling import Bundling
 from engine.contract.columnar_kernel import ColumnarKernel, Layout
-from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Loop, Output, Saved
+from engine.contract.kernel import Emitted, Input, Kernel, Key, Late, Loop, Output, Saved, run_key
 from engine.contract.state_in_words import Label, Names
-from engine.local.keyed import outcome_of, plain_loop, run_keys
+from engine.local.keyed import plain_loop
 from engine.mini_batch.bundles import Bundles, KeyedRecord
 from engine.model.changelog import SYMBOLS, ChangelogMode, RowKind
 from engine.model.position import ordinal
@@ -177,13 +176,19 @@ def run_epochs(case: Case, given: Given, cuts: Sequence[int]) -> Result:
         timeline = _between(given.timeline, first, last)
         records = given.between(first, last)
         before: dict[Key, Saved] = pickle.loads(pickle.dumps(result.saved))
-        after = partial(check_description, given=given)
-        keys = list(run_keys(partial(_loop, case, given), records, timeline, saved=before, after=after))
-        result.saved = {key: saved for key, _, saved in keys if saved is not None}
-        outcome = outcome_of(keys)
-        result.emitted += outcome.emitted
-        result.lates += outcome.lates
-        result.fires.update(outcome.fires)
+        by_key: dict[Key, list[Input]] = {key: [] for key in before}
+        for key, record in records:
+            by_key.setdefault(key, []).append(record)
+        result.saved.clear()
+        for key, inputs in by_key.items():
+            loop = _loop(case, given, timeline)
+            saved = run_key(loop, inputs, timeline, key, before.get(key))
+            check_description(loop, saved, given=given)
+            if saved is not None:
+                result.saved[key] = saved
+            result.emitted += loop.out.emitted
+            result.lates += loop.out.lates
+            result.fires.update(loop.out.fired)
     result.emitted.sort(key=lambda e: (e.seq, e.step))
     result.lates.sort(key=lambda e: (e.seq, e.step))
     return result

@@ -252,7 +252,48 @@ def test_a_projection_leaves_out_what_does_not_match_before_it_computes() -> Non
     )
     compiled = arrow_projection(Projection(("k", "n * 1000"), where="k = 'a'"), GIVEN, MADE)
     assert compiled is not None
-    assert compiled(records, ["__seq"]).to_pydict() == {"__seq": [1], "name": ["a"], "value": [5000]}
+    ((part, _),) = compiled.parts(records)
+    assert compiled(part, ["__seq"]).to_pydict() == {"__seq": [1], "name": ["a"], "value": [5000]}
+
+
+@pytest.mark.parametrize(
+    ("each", "expected"),
+    [
+        (
+            "sequence((n - pmod(n, 10)), (n - pmod(n, 10)) - 20 + 10, -10)",
+            [("a", 0, 10), ("a", 1, 0), ("c", 0, -10), ("c", 1, -20)],
+        ),
+        (
+            "array(n, CAST(v AS BIGINT))",
+            [("a", 0, 12), ("a", 1, 1), (None, 0, None), (None, 1, 2), ("c", 0, -1), ("c", 1, 3)],
+        ),
+    ],
+)
+def test_records_come_once_per_element_of_a_list_of_whole_numbers(
+    each: str, expected: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = pa.RecordBatch.from_pydict(
+        {"k": ["a", None, "c"], "V": pa.array([1, 2, 3], pa.int32()), "n": [12, None, -1]}
+    )
+    made = Schema((Column("k", STRING), Column("e", BIGINT)))
+    for most in (1, 3, 1 << 18):
+        monkeypatch.setattr("engine.runtime.edges.projections._MOST", most)
+        compiled = arrow_projection(Projection(("k", "__each"), each=each), GIVEN, made)
+        assert compiled is not None
+        found = []
+        for part, ordinals in compiled.parts(records):
+            assert ordinals is not None
+            values = compiled(part)
+            found += zip(values.column(0).to_pylist(), ordinals.tolist(), values.column(1).to_pylist(), strict=True)
+        assert found == expected
+
+
+def test_a_sequence_that_leads_away_from_its_end_is_an_error() -> None:
+    records = pa.RecordBatch.from_pydict({"k": ["a"], "V": pa.array([1], pa.int32()), "n": [12]})
+    compiled = arrow_projection(Projection(("k", "__each"), each="sequence(n, n + 1, -1)"), GIVEN, MADE)
+    assert compiled is not None
+    with pytest.raises(OverflowError, match="leads away"):
+        list(compiled.parts(records))
 
 
 def test_a_projection_casts_to_the_columns_of_its_output() -> None:

@@ -60,25 +60,9 @@ def test_what_is_computed_here_or_in_spark_is_what_spark_says(where: str, spark:
     ]
 
 
-def test_plain_columns_and_windows_need_no_spark() -> None:
-    each = "sequence((a - pmod(a, 10)), (a - pmod(a, 10)) - 20 + 10, -10)"
-    found = select(("a", "timestamp_millis(__each)"), SCHEMA, records().slice(0, 3), never, where="b > 0", each=each)
-    assert found.columns["a"].to_pylist() == [1, 1]
-    assert plain_values(found.columns["timestamp_millis(__each)"]) == [0, -10_000]
-
-
 def test_a_condition_keeps_out_what_cannot_be_computed(spark: SparkSession) -> None:
     found = select(("7 div b", "a"), SCHEMA, records(), lambda: spark, where="b * 1.0 <> 0")
     assert {text: column.to_pylist() for text, column in found.columns.items()} == {
         "7 div b": [3, -1, 3],
         "a": [1, 7, 1 << 40],
     }
-
-
-def test_records_come_once_per_element_here_and_in_spark(spark: SparkSession) -> None:
-    plain = select(("a", "__each + 1"), SCHEMA, records().slice(0, 2), never, each="sequence(a, a + 1, 1)")
-    asked = select(("a", "__each + 1"), SCHEMA, records().slice(0, 2), lambda: spark, each="array(a, a + 1 % 2)")
-    for found in (plain, asked):
-        assert found.numbers == [0, 1, 0, 1]
-        assert found.columns["a"].to_pylist() == [1, 1, -1, -1]
-        assert found.columns["__each + 1"].to_pylist() == [2, 3, 0, 1]

@@ -227,7 +227,7 @@ class WatermarkTask:
 
 
 def trail_of_files(
-    spark: SparkSession, task: WatermarkTask, files: Sequence[tuple[str, int]], columns: Sequence[str]
+    spark: SparkSession | None, task: WatermarkTask, files: Sequence[tuple[str, int]], columns: Sequence[str]
 ) -> Trail:
     """Follow a source through its files in order, each with the number of its first event."""
 
@@ -244,7 +244,7 @@ def trail_of_files(
     return _trail(run_each(spark, [work]))
 
 
-def trail_of_events(spark: SparkSession, task: WatermarkTask, paths: Sequence[str]) -> Trail:
+def trail_of_events(spark: SparkSession | None, task: WatermarkTask, paths: Sequence[str]) -> Trail:
     """Follow a source through the files of its numbered events, which are in any order."""
 
     def work() -> Iterator[Report]:

@@ -218,7 +218,7 @@ class Arrived:
 
 def ingest(
     plan: Plan,
-    spark: SparkSession,
+    spark: SparkSession | None,
     read: Mapping[str, Read],
     files: RunFiles,
     *,
@@ -353,7 +353,7 @@ def _in_place(node: NodePlan, units: Sequence[Unit], first_seq: int, top_ms: int
 class _SourceWatermark:
     """How to determine a source's watermark. bounds: the last event of each epoch; top_ms: after the last of them."""
 
-    spark: SparkSession
+    spark: SparkSession | None
     workspace: Workspace
     bounds: tuple[int, ...]
     step_ms: int | None

@@ -40,8 +40,8 @@ from engine.runtime.arrivals.units import (
     rejected_of,
     units_of,
 )
+from engine.runtime.context import Jobs
 from engine.runtime.record_search import suspects_of_source
-from engine.runtime.record_waits import Watched
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard
 from engine.spark.failures import NodeFailed, failing_node, lost_worker, reason_of
 from engine.spark.workspace import PartFile, Workspace
@@ -90,7 +90,7 @@ def take_in(
     givens: Sequence[Given],
     spark: SparkSession,
     folder: Path,
-    watched: Watched,
+    jobs: Jobs,
     heard: Callable[[Report], None] = unheard,
 ) -> dict[str, Read]:
     """Read sources: those that workers read themselves in one job, the others in a job each.
@@ -103,20 +103,20 @@ def take_in(
     files: dict[str, UnitFiles] = {}
     scanned: list[_Scanned] = []
     reports: list[Report] = []
-    sent = watched.files.send(path for given in givens for path in given.inputs)
+    sent = jobs.files.send(path for given in givens for path in given.inputs)
     for given in givens:
         node, source, scan = given.node, given.source, given.scan
         places = {str(path): sent[str(path)] for path in given.inputs}
         compute = computation_of(source, node.schema, node.id, folder) if scan is not None else None
         changes = not node.derived.is_insert_only
         if scan is not None and compute is not None:
-            files[node.id] = _unit_files(given, watched.files.workspace, changes, scan)
+            files[node.id] = _unit_files(given, jobs.files.workspace, changes, scan)
             _share(scanned, scan.at(places), _Made((files[node.id],), source.computed, compute))
             continue
-        files[node.id] = _unit_files(given, watched.files.workspace, changes, scan)
+        files[node.id] = _unit_files(given, jobs.files.workspace, changes, scan)
         try:
             frames = frames_of(source, spark, node.id, folder, scan.at(places) if scan is not None else places)
-            reports += _read_by_spark(node, files[node.id], frames, watched, heard)
+            reports += _read_by_spark(node, files[node.id], frames, jobs, heard)
         except PySparkException as error:
             message = f"it cannot be read: {reason_of(error)}"
             raise SourceError(message, node.id) from error
@@ -273,7 +273,7 @@ def _rejected_batch(node: str, rows: Sequence[Rejected]) -> pa.RecordBatch:
 
 
 def _read_by_spark(
-    node: NodePlan, files: UnitFiles, frames: SourceFrames, watched: Watched, heard: Callable[[Report], None]
+    node: NodePlan, files: UnitFiles, frames: SourceFrames, jobs: Jobs, heard: Callable[[Report], None]
 ) -> list[Report]:
     """A job that reads one source through Spark: its partitions are cut into units where the ordinals restart."""
     time = node.schema.event_time
@@ -313,7 +313,7 @@ def _read_by_spark(
     run = (
         partial(run_tasks, is_odd=any("`" in name or "." in name for name in node.schema.names))
         if is_read_only
-        else partial(watched.run, node=node_id, suspects=lambda: [suspects_of_source(frames.rows)])
+        else partial(jobs.run, node=node_id, suspects=lambda: [suspects_of_source(frames.rows)])
     )
     reports = run(frames.rows, task, heard=heard)
     units = units_of(reports, node_id)

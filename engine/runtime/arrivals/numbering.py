@@ -110,7 +110,7 @@ class Written:
 
 def write_numbered(
     plan: Plan,
-    spark: SparkSession,
+    spark: SparkSession | None,
     read: Mapping[str, tuple[UnitFiles, Sequence[Unit]]],
     ranks: Mapping[str, Ranks],
     numbers: Numbers,

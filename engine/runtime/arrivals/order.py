@@ -125,7 +125,7 @@ class Order:
 
 def ranked(
     plan: Plan,
-    spark: SparkSession,
+    spark: SparkSession | None,
     workspace: Workspace,
     units: Units,
     recorded: Mapping[str, Numbered],
@@ -222,7 +222,7 @@ class _LargestTime:
 
 
 def _merged(
-    spark: SparkSession,
+    spark: SparkSession | None,
     workspace: Workspace,
     units: Units,
     keys: Mapping[str, _SortKey],
@@ -313,7 +313,8 @@ def _order(columns: Sequence[pa.ChunkedArray]) -> Longs:
 
 def _sorted(columns: Sequence[pa.ChunkedArray]) -> Longs:
     whole = pa.chunked_array([chunk for column in columns for chunk in column.chunks])
-    order: Longs = pc.sort_indices(whole, null_placement="at_start").to_numpy().astype(np.int64)
+    # Arrow sorts NULL last.
+    order: Longs = np.roll(pc.sort_indices(whole).to_numpy().astype(np.int64), whole.null_count)
     return order
 
 

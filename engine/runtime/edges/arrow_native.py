@@ -2,8 +2,8 @@
 
     records of the inputs -> columns that the step mentions -> kinds, condition, values -> records of the output
 
-A step with an expression that is not available in Arrow (`engine.expressions.arrow`), or with several output records
-per input record, runs in Spark (`engine.runtime.edges.native`).
+A step with an expression that is not available in Arrow (`engine.expressions.arrow`), or with a record per element of
+any list but whole numbers, runs in Spark (`engine.runtime.edges.native`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from engine.columnar.paths import longer
+from engine.columnar.paths import extended, longer
 from engine.contract.frames import POSITION, STEP
 from engine.contract.recorder import EdgeFile
 from engine.contract.step import Native
@@ -38,15 +38,17 @@ class Branch:
     def batches(self, workspace: Workspace, file: EdgeFile) -> Iterator[pa.RecordBatch]:
         """The output records of a file of the input: position and values."""
         for batch in self.records.batches(workspace, file, (*POSITION, *self.columns)):
-            yield self.of(batch)
+            yield from self.of(batch)
 
-    def of(self, records: pa.RecordBatch) -> pa.RecordBatch:
+    def of(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The output records of some records of the input."""
-        output = self.project(of_kinds(records, self.kinds), POSITION)
-        if self.suffix and output.num_rows:
-            at = output.schema.names.index(STEP)
-            output = output.set_column(at, STEP, longer(output.column(STEP), self.suffix))
-        return output
+        for part, ordinals in self.project.parts(of_kinds(records, self.kinds)):
+            output = self.project(part, POSITION)
+            if output.num_rows:
+                at = output.schema.names.index(STEP)
+                steps = longer(output.column(STEP), self.suffix) if self.suffix else output.column(STEP)
+                output = output.set_column(at, STEP, steps if ordinals is None else extended(steps, ordinals))
+            yield output
 
 
 def branches_of(
@@ -61,7 +63,9 @@ def branches_of(
         passing = kinds[port]
         if step.kinds is not None:
             passing = step.kinds if passing is None else passing & step.kinds
-        suffix = b"" if step.forward else ordinal(0) if len(inputs) == 1 else ordinal(port) + ordinal(0)
+        suffix = b"" if step.forward or len(inputs) == 1 else ordinal(port)
+        if projection.each is None and not step.forward:
+            suffix += ordinal(0)
         columns = mentioned(projection.texts, records.schema)
         branches.append(Branch(records, columns, project, passing, suffix))
     return tuple(branches)

@@ -58,10 +58,10 @@ class Follower:
     branch: Branch
     files: EdgeFiles
 
-    def of(self, records: pa.RecordBatch) -> pa.RecordBatch:
+    def of(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The output for some records of the edge. Raises NodeFailed."""
         try:
-            return self.branch.of(self.branch.records.seen(records, (*POSITION, *self.branch.columns), {}))
+            yield from self.branch.of(self.branch.records.seen(records, (*POSITION, *self.branch.columns), {}))
         except Exception as error:
             raise NodeFailed(self.files.node, error) from error
 
@@ -90,7 +90,7 @@ class EdgeWriter:
         self._part.write(rows)
         self._follow(rows.column(SEQ).to_numpy())
         for follower, writer in self._followers:
-            writer.write(follower.of(rows))
+            writer.write_all(follower.of(rows))
 
     def _follow(self, seqs: Longs) -> None:
         """Note the events of records, and whether they still rise."""

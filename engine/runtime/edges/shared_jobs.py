@@ -33,11 +33,12 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True)
 class SharedJobs:
-    """The jobs of a plan's stateless steps."""
+    """The jobs of a plan's stateless steps. are_alone: they share none, and call no function of a user."""
 
     plan: Plan
     views: Mapping[Edge, EdgeView]
     workspace: Workspace
+    are_alone: bool = False
 
     def edge_files(self, node: NodePlan, port: str, epoch: int) -> EdgeFiles:
         """The files of an edge that a job of its own writes, and of the steps that follow it."""
@@ -49,7 +50,7 @@ class SharedJobs:
 
     def run(
         self,
-        spark: SparkSession,
+        spark: SparkSession | None,
         node: NodePlan,
         there: Mapping[Edge, EdgeRecords],
         done: frozenset[str],
@@ -90,13 +91,17 @@ class SharedJobs:
 
     @cached_property
     def _stateless(self) -> tuple[NodePlan, ...]:
-        """The steps that process records one at a time, without views."""
-        return tuple(
-            node
-            for node in self.plan.nodes
-            if isinstance(node.operator, Operator)
-            and (node.id, OUT) not in self.views
-            and isinstance(step_of(self.plan, node), Native)
+        """The steps that process records one at a time and may share a job, without views."""
+        return (
+            ()
+            if self.are_alone
+            else tuple(
+                node
+                for node in self.plan.nodes
+                if isinstance(node.operator, Operator)
+                and (node.id, OUT) not in self.views
+                and isinstance(step_of(self.plan, node), Native)
+            )
         )
 
     def _files(self, nodes: Sequence[NodePlan], epoch: int) -> list[EdgeFiles]:
@@ -125,6 +130,8 @@ class SharedJobs:
         """The step on the records of its inputs."""
         step = step_of(self.plan, node)
         assert isinstance(step, Native)
+        if self.are_alone and any(projection.call is not None for projection in step.projections):
+            return None
         inputs = []
         for input_ in node.inputs:
             view, records = self.views.get((input_.node, input_.port)), there[self._stored(input_)]

@@ -91,7 +91,9 @@ class BundlingTask:
         return file.path if file.close() else None
 
 
-def bundled(spark: SparkSession, task: BundlingTask, parts: int) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
+def bundled(
+    spark: SparkSession | None, task: BundlingTask, parts: int
+) -> tuple[Shape, tuple[Piece, ...], tuple[str, ...]]:
     """The records whose bundles end, and the files of the others. parts: the number of tasks."""
     reports = run_each(spark, [partial(task, part, parts) for part in range(parts)] if task.pieces else [])
     closed, still_open = ([report[what] for report in reports if report[what]] for what in ("closed", "open"))

@@ -12,7 +12,7 @@ transferred: the task knows them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -179,13 +179,17 @@ class Gathered:
 
 
 def gather(
-    spark: SparkSession, workspace: Workspace, given: StepInput, folder: Sequence[str], run: RunTasks
+    workspace: Workspace,
+    given: StepInput,
+    folder: Sequence[str],
+    frame: Callable[[EdgeRecords], DataFrame],
+    run: RunTasks,
 ) -> tuple[Shape, tuple[Piece, ...]]:
-    """The whole input of a step. run: the tasks, if Spark computes it."""
+    """The whole input of a step. frame: of an edge, and run: the tasks over it, if Spark computes it."""
     step, inputs = given.step, given.edges
     functions_of = [compiled(keyed, records.schema) for keyed, records in zip(step.inputs, inputs, strict=True)]
     if any(functions is None for functions in functions_of):
-        return _pieces_of(workspace, _gathered_frame(spark, given), step, folder, run)
+        return _pieces_of(workspace, _gathered_frame(frame, given), step, folder, run)
     has_ports = len(inputs) > 1
     implied = inputs[0] if not has_ports else EdgeRecords(inputs[0].schema, (), 0)
     keys = tuple(key_name(at) for at in range(len(step.inputs[0].keys)))
@@ -226,7 +230,7 @@ def _edge_pieces(
 
 
 def spread(
-    spark: SparkSession,
+    spark: SparkSession | None,
     workspace: Workspace,
     shape: Shape,
     pieces: Sequence[Piece],
@@ -257,11 +261,11 @@ def spread(
     return Gathered(workspace, shape, tuple(map(tuple, by_bucket)), is_spread=True)
 
 
-def _gathered_frame(spark: SparkSession, given: StepInput) -> DataFrame:
+def _gathered_frame(frame_of: Callable[[EdgeRecords], DataFrame], given: StepInput) -> DataFrame:
     """The keys and values of all inputs, as Spark computes them."""
     whole: DataFrame | None = None
     for port, (records, kinds) in enumerate(zip(given.edges, given.passing, strict=True)):
-        frame = frame_of_kinds(records.frame(spark), kinds)
+        frame = frame_of_kinds(frame_of(records), kinds)
         part = _gathered(frame, port, given.step.inputs[port], len(given.edges))
         whole = part if whole is None else whole.unionByName(part, allowMissingColumns=True)
     assert whole is not None

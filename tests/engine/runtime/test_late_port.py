@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from engine.contract.explanation import to_text
 from engine.errors import PipelineError, PlanRejected, StudioError
 from engine.model.pipeline import Arrival
-from engine.planner import NodePlan
-from engine.runtime.epoch import EpochRunner
 from engine.runtime.explain import explanation
 from engine.runtime.in_process import in_process
 from tests.engine.planning import pipeline_of, plan_of, rows
@@ -154,27 +152,3 @@ def test_what_cannot_be_routed_is_refused(
 ) -> None:
     with pytest.raises(error, match=sentence):
         plan_of("t -> w -> out\nw.later -> late_out", t=given, w=(operator, parameters), out=SINK, late_out=SINK)
-
-
-def test_late_rows_are_found_by_a_plain_join_where_they_are_too_many_to_broadcast(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threshold = "spark.sql.autoBroadcastJoinThreshold"
-    before, plans = spark.conf.get(threshold), []
-    dropped_of = EpochRunner._dropped
-
-    def dropped(self: EpochRunner, node: NodePlan, port: str, late: tuple[str, ...]) -> DataFrame:
-        frame = dropped_of(self, node, port, late)
-        plans.append(frame._explain_string())
-        return frame
-
-    monkeypatch.setattr(EpochRunner, "_dropped", dropped)
-    made = pipeline_of("t -> w -> out\nw.late -> late_out", t=source(), w=TUMBLE, out=SINK, late_out=SINK)
-    for most, is_broadcast in (("0", False), (before, True)):
-        spark.conf.set(threshold, most)
-        try:
-            found = run_pipeline(made, spark, FOLDER, tmp_path / str(most))
-        finally:
-            spark.conf.set(threshold, before)
-        assert found.changelog("w.late") == ["+I(b, 5, 3000)", "+I(b, 7, 6000)"]
-        assert ("Broadcast" in plans.pop()) == is_broadcast
