@@ -11,24 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
+import numpy as np
+import pyarrow as pa
+
+from engine.columnar.paths import extended
 from engine.contract.batch_input import BatchInput
+from engine.contract.columnar_kernel import Advanced, Chunk, Columnar, Emitted, Layout, Longs, no_state
 from engine.contract.derived import Derived
 from engine.contract.frames import SEQ, WATERMARK_MS
-from engine.contract.kernel import Output
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.parameters import parameter
 from engine.contract.requirements import Offer, forwarded
-from engine.contract.stateless import StatelessKernel
+from engine.contract.state_in_words import Description, Names
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import PipelineError
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.combined_watermark import NOTHING
-from engine.model.row import Row
 from engine.model.schema import Column, Schema, TimeUnit
-from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
+from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Timeline
 from engine.model.types import TIMESTAMP, quote
 
 if TYPE_CHECKING:
@@ -38,18 +40,36 @@ BEHIND_MS: Final = 1
 """How far the watermark of a source that tells the processing time stays behind it."""
 
 
-class ProcessingTimeKernel(StatelessKernel):
+class ProcessingTimeKernel:
     """Each record with the clock in microseconds: 0 until a source tells a time."""
 
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """The record keeps its kind."""
-        mark_ms = out.timeline.at(out.seq)
-        if mark_ms == MAX_WATERMARK:
+    state_schema: Final = pa.schema([])
+
+    def __init__(self, layout: Layout) -> None:
+        """There is nothing to prepare."""
+
+    def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
+        """The records keep their kinds."""
+        records = chunk.records
+        marks = timeline.before(records.seqs + 1)
+        is_end = marks == MAX_WATERMARK
+        if is_end.any():
             # What the end of the last source brings comes at its last time.
-            ended_at = out.timeline.due(MAX_WATERMARK, 0)
+            ended_at = timeline.due(MAX_WATERMARK, 0)
             assert ended_at is not None, "no record comes after the end of all sources"
-            mark_ms = out.timeline.at(ended_at - 1)
-        out.emit(kind, (*row, (0 if mark_ms == MIN_WATERMARK else mark_ms + BEHIND_MS) * 1000))
+            marks = np.where(is_end, timeline.at(ended_at - 1), marks)
+        clock_us = np.where(marks == MIN_WATERMARK, 0, marks + BEHIND_MS) * 1000
+        columns = (*records.values[0], pa.array(clock_us))
+        emitted = Emitted(records.seqs, extended(records.steps, 0), records.kinds, columns)
+        return Advanced(emitted, no_state(self.state_schema))
+
+    def due_ms(self, state: pa.RecordBatch) -> Longs:
+        """Nothing waits."""
+        return np.zeros(len(state), np.int64)
+
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """Nothing is kept."""
+        return ()
 
 
 class ProcessingTime(Operator):
@@ -92,7 +112,8 @@ class ProcessingTime(Operator):
     def step(self, context: StepContext) -> Keyed:
         """Spread by content: the time of a record depends only on its position."""
         columns = tuple(map(quote, context.inputs[0].schema.names))
-        return Keyed((KeyedInput(columns, columns),), partial(ProcessingTimeKernel), uses_time=True)
+        columnar = Columnar(ProcessingTimeKernel, "columnar: the times of many records at once")
+        return Keyed((KeyedInput(columns, columns),), None, uses_time=True, columnar=columnar)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """Each row with the clock after its event. Raises PipelineError for rows that are taken back."""

@@ -15,6 +15,7 @@ from engine.model.combined_watermark import Latest
 from engine.model.pipeline import Arrival
 from engine.operators.processing_time import ProcessingTimeKernel
 from engine.planner import plan
+from tests.engine.batch_answer import checked, complaints
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import KnownTypes, pipeline_of, plan_of, rows, sql_of
 from tests.engine.script.scripts import read, refusals
@@ -45,7 +46,7 @@ test_cases = check_cases(
                 4    +I    c  4  4000000
                 5    +I    d  5  4000000
             """,
-            kernel=ProcessingTimeKernel,
+            columnar=ProcessingTimeKernel,
             key=("k",),
         )
     ]
@@ -153,6 +154,13 @@ def test_the_clock_of_a_join_is_the_latest_of_both_sides_however_a_run_is_cut(
     assert seconds(local) == expected
     assert cut.records == local.records
     assert cut.late == local.late == []
+
+
+def test_the_batch_check_gives_each_row_the_same_time(spark: SparkSession) -> None:
+    pipeline = read(JOINED.format(kind="") + COUNTED, spark).pipeline
+    found = checked(pipeline.model_copy(update={"arrival": Arrival(mode="by_event_time")}), spark, epochs=3)
+    assert complaints(found) == []
+    assert {node.node: node.same for node in found.nodes}["result"] == 3
 
 
 def test_a_delay_that_a_table_declares_does_not_hold_the_clock_back(spark: SparkSession) -> None:
