@@ -3,6 +3,7 @@
 function     what a row tells
 of_numbers, of_texts, of_times, of_collections, of_values     the rows
 json_calls, rows, time_zones, random_values     calls that no template writes; json_syntax: clauses of JSON functions
+spark_text   what is written in Spark SQL, with its tree
 refused      the functions that are not there, with the reason and an alternative
 spark        the functions of Spark SQL, which the expressions of a pipeline are written in
 

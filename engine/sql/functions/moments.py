@@ -70,6 +70,7 @@ IN_UTC_MICROS: Final = "timestamp_micros(unix_micros({0}))"
 """The same with all its digits."""
 
 UNITS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+_SHIFTS: Final = (*UNITS, "MILLISECOND", "MICROSECOND")
 _LONG: Final = ("YEAR", "QUARTER", "MONTH", "WEEK")
 _DAYS: Final = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 
@@ -142,19 +143,24 @@ def _cut_to(unit: str, value: str, type_: Type) -> SparkText:
 def shifted(writer: ExpressionWriter, call: exp.Anonymous) -> str:
     """TIMESTAMPADD and TIMESTAMPDIFF."""
     name = call.name.upper()
-    unit, first, second = call.expressions
+    given, first, second = call.expressions
+    # The names of ODBC, which Flink reads, too.
+    unit = given.name.upper().removeprefix("SQL_TSI_")
+    if unit not in _SHIFTS:
+        message = f"{unknown_name('unit', unit, _SHIFTS)}."
+        raise SqlRejected(message, call)
     values = [writer.write(operand) for operand in (first, second)]
     types = [writer.type_of(value) for value in values]
     values = [
         moment_of(value) if isinstance(type_, Time) else value for value, type_ in zip(values, types, strict=True)
     ]
-    moved = spark_sql("{name}({unit}, {})", values, name=name.lower(), unit=unit.name.upper())
+    moved = spark_sql("{name}({unit}, {})", values, name=name.lower(), unit=unit)
     if name == "TIMESTAMPADD" and isinstance(types[1], Time):
         return time_of(moved, types[1].precision)
     if name == "TIMESTAMPDIFF":
         return as_type(moved, INT)
     if types[1] == DATE:
-        return as_type(moved, DATE if unit.name.upper() in _DAYS else TIMESTAMP_NTZ)
+        return as_type(moved, DATE if unit in _DAYS else TIMESTAMP_NTZ)
     return moved
 
 

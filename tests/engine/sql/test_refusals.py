@@ -357,6 +357,7 @@ REFUSED = [
     ),
     ("SELECT SUM(DISTINCT) FROM t", "line 1, column 8: SUM(DISTINCT) needs an argument, such as SUM(DISTINCT v)."),
     ("SELECT JSON_OBJECT('a') FROM t", "line 1, column 8: an argument of JSON_OBJECT is missing."),
+    ("SELECT TIMESTAMPADD(FORTNIGHT, 1, rt) FROM t", "line 1, column 8: unknown unit 'FORTNIGHT'."),
     ("SELECT TIMESTAMPADD(, 1, rt) FROM t", "line 1, column 8: an argument of TIMESTAMPADD is missing."),
     ("SELECT CEIL() FROM t", "an argument of CEIL is missing."),
     ("SELECT CAST(v AS DECIMAL(x)) FROM t", "the length or precision of a type is a number, not X."),
