@@ -96,7 +96,7 @@ def _say_size(
     if not size.is_told:
         return
     if store is None:
-        size = replace(size, kept_bytes=0)
+        size = replace(size, kept_bytes=0, spilled_bytes=0)
     complain(size.sentence(cores_of(engine.address) if engine.address.startswith("local") else None), 0)
     shortage = size.shortage(store and store.absolute().parent, None if engine.workspace else files)
     if shortage:

@@ -45,12 +45,16 @@ _FLOAT_BYTES: Final = 6.0
 _BASE_MEMORY: Final = 1_200 << 20
 _WORKER_MEMORY: Final = 150 << 20
 _EVENT_MEMORY: Final = 450
+# Measured: smaller epochs are sorted in memory, of larger ones 180 MB are spilled of 130 MB in files.
+_SORTED_IN_MEMORY: Final = 32 << 20
+_SPILLED: Final = 1.4
 
 
 @dataclass(frozen=True)
 class RunSize:
     """About so many events and kept records; kept_bytes of them in the store; files_bytes beside it at most at once.
 
+    spilled_bytes: what the store writes beside itself while it sorts an epoch that does not fit into its memory.
     unknown: the sources whose number of rows is not known before they are read; they are not counted.
     """
 
@@ -59,6 +63,7 @@ class RunSize:
     kept_bytes: int
     files_bytes: int
     unknown: tuple[str, ...] = ()
+    spilled_bytes: int = 0
 
     @property
     def is_told(self) -> bool:
@@ -68,7 +73,7 @@ class RunSize:
     @property
     def disk_bytes(self) -> int:
         """The most that it takes at once of a disk that has both."""
-        return self.kept_bytes + self.files_bytes
+        return self.kept_bytes + self.files_bytes + self.spilled_bytes
 
     def memory_bytes(self, cores: int) -> int:
         """The most that all processes take together on this machine."""
@@ -94,7 +99,7 @@ class RunSize:
         store: its place, if the records are kept. files: the place of the run's files, if they are on this machine.
         """
         needed: dict[int, tuple[Path, int]] = {}
-        for place, size in ((store, self.kept_bytes), (files, self.files_bytes)):
+        for place, size in ((store, self.kept_bytes + self.spilled_bytes), (files, self.files_bytes)):
             if place is not None:
                 disk = os.stat(place).st_dev
                 first, before = needed.get(disk, (place, 0))
@@ -147,8 +152,10 @@ def run_size(plan: Plan, spark: Spark, folder: Path, *, frees: bool = True) -> R
             if share.one_in:
                 all_kept += total / share.one_in
                 kept_bytes += size / share.one_in
-    in_epoch = written / max(1, -(-events // EPOCH)) if frees else written
-    return RunSize(events, round(all_kept), round(kept_bytes), round(read_bytes + in_epoch), unknown)
+    of_epoch = written / max(1, -(-events // EPOCH))
+    spilled = _SPILLED * of_epoch if kept_bytes and of_epoch > _SORTED_IN_MEMORY else 0
+    files_bytes = read_bytes + (of_epoch if frees else written)
+    return RunSize(events, round(all_kept), round(kept_bytes), round(files_bytes), unknown, round(spilled))
 
 
 def record_bytes(table: pa.Table) -> float:

@@ -6,6 +6,7 @@ import gzip
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -218,6 +219,16 @@ def test_a_disk_that_will_not_hold_it_is_told(
     monkeypatch.setattr(module.shutil, "disk_usage", lambda place: SimpleNamespace(free=int(free)))
     sentence = SIZE.shortage(places[0] if store else None, places[1] if files else None)
     assert (told in sentence) if told else sentence == ""
+
+
+def test_what_is_spilled_beside_the_store_counts_while_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = replace(SIZE, spilled_bytes=300_000_000)
+    assert size.sentence().startswith("A run takes about 6.5 GB of disk while it goes on, of which 5.0 GB stay")
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: SimpleNamespace(free=5_200_000_000))
+    assert "5.3 GB of disk, and 5.2 GB" in size.shortage(tmp_path, None)
+    assert SIZE.shortage(tmp_path, None) == ""
 
 
 def test_memory_follows_the_cores_and_one_epoch_not_the_run() -> None:
