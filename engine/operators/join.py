@@ -62,8 +62,8 @@ class Join(KeyedJoin):
     )
 
     time_ends: ClassVar[str] = (
-        "the pairs of a regular join come in no order of time, as in Flink. Use an interval join or a temporal join, "
-        "or put this step before it."
+        "the pairs of a regular join come in no order of time. Use an interval join or a temporal join, or put this "
+        "step before it."
     )
 
     # Without keys it is a cross join.

@@ -36,7 +36,7 @@ LOST = "a window needs an event time, but its input has none."
                 "j": ("join", {"left_keys": ["k"], "right_keys": ["k"]}),
                 "g": ("filter", {"condition": "k = 'x'"}),
             },
-            f"w: {LOST} j loses it: the pairs of a regular join come in no order of time, as in Flink. Use an interval "
+            f"w: {LOST} j loses it: the pairs of a regular join come in no order of time. Use an interval "
             "join or a temporal join, or put this step before it.",
         ),
         (
