@@ -22,6 +22,7 @@ _NAMED: Final = (
     *(TokenType.TABLE, TokenType.VIEW, TokenType.EXISTS),
     *(TokenType.INTO, TokenType.FROM, TokenType.JOIN),
 )
+_READ: Final = ("INSERT", "SELECT", "WITH", "VALUES", "ALTER", "EXPLAIN")
 _BRACKETS: Final = {TokenType.LT: ">", TokenType.L_BRACE: "}"}
 # Functions that take a table, and have places of their own that read them, or say why they are not.
 _KNOWN: Final = (
@@ -32,12 +33,15 @@ _KNOWN: Final = (
 
 def require_whole(statement: Statement) -> None:
     """Raise SqlRejected for a statement that leaves something to others, or has characters that are none of SQL's."""
-    require_plain(statement.tokens)
     tokens = statement.tokens
+    # Other statements are left out, or said to be another database's.
+    is_read = statement.creates("TABLE") or statement.creates("VIEW") or any(map(statement.begins, _READ))
+    if is_read or tokens[0].text.upper().startswith(_READ):
+        require_plain(tokens)
     for at, token in enumerate(tokens):
         message = _left_to_others(tokens[at : at + 5], statement.text)
         closing = _BRACKETS.get(token.token_type)
-        if token.text == '"' and token.token_type is not TokenType.STRING:
+        if is_read and token.text == '"' and token.token_type is not TokenType.STRING:
             message = DOUBLE_QUOTES
         elif message is None and closing is not None and at and tokens[at - 1].token_type in _NAMED:
             named = statement.text[token.start :].partition(closing)[0]

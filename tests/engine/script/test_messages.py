@@ -84,6 +84,18 @@ CASES = {
             "line 2, column 1: it needs k, whose statement in line 1 could not be read.",
         ],
     ),
+    "a note in Chinese": (
+        "\u6ce8\u610f\uff0c\u5982\u4e0b\n;\n" + TABLE + "SELECT k FROM t;",
+        [
+            "line 1, column 1: this is no statement of Flink SQL: '\u6ce8\u610f\uff0c\u5982\u4e0b'. Remove it, or make "
+            "it a comment: write -- before each of its lines. A script consists of CREATE TABLE, CREATE VIEW, CREATE "
+            "FUNCTION, SET, INSERT INTO and SELECT."
+        ],
+    ),
+    "double quotes of another database's statement": (
+        'LOAD DATA INFILE "rows.csv" INTO TABLE t;\n' + TABLE + "SELECT k FROM t;",
+        ["line 1: LOAD has no effect here and is ignored."],
+    ),
     "a number of buckets without INTO": (
         "CREATE TABLE u (a INT) DISTRIBUTED BY (a) WITH 1 BUCKETS WITH ('connector' = 'kafka');\n"
         + TABLE
