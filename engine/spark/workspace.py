@@ -190,7 +190,8 @@ class Workspace:
     def remove(self) -> None:
         """Remove all of it."""
         if self.root.startswith(_MEMORY):
-            for path in [path for path in _HELD if path.startswith(f"{self.root}/")]:
+            # Other threads add to it.
+            for path in [path for path in list(_HELD) if path.startswith(f"{self.root}/")]:
                 del _HELD[path]
         elif is_uri(self.root):
             system, inside = file_system(self.root)

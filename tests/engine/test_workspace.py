@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from engine.spark.workspace import PartFile, Workspace
 
@@ -45,3 +46,20 @@ def test_row_groups_of_a_file_fill_those_of_duckdb(tmp_path: Path) -> None:
     assert sizes == [245_760, 245_760, 245_760, at - 3 * 245_760]
     assert part.rows == at
     assert written.read().column("n").to_pylist() == list(range(at))
+
+
+def test_a_workspace_in_memory_reads_what_was_written_until_it_is_removed() -> None:
+    ours, theirs = Workspace.in_memory(), Workspace.in_memory()
+    table = pa.table({"a": [1, 2], "b": ["x", "y"]})
+    for workspace in (ours, theirs):
+        workspace.write(workspace.place("edges", "n.parquet"), table)
+    part = PartFile(ours.place("edges", "m.parquet"), table.schema)
+    part.write_all(table.to_batches())
+    assert part.close()
+    assert not PartFile(ours.place("edges", "nothing.parquet"), table.schema).close()
+    for path in (part.path, ours.place("edges", "n.parquet")):
+        assert [batch.to_pydict() for batch in ours.read(path, ["b", "c"])] == [{"b": ["x", "y"]}]
+    ours.remove()
+    with pytest.raises(KeyError):
+        list(ours.read(part.path, ["a"]))
+    assert list(theirs.read(theirs.place("edges", "n.parquet"), ["a", "b"])) == table.to_batches()
