@@ -15,8 +15,8 @@ from storage.model import Edge, TableAsOf, TableRow, Values
 from storage.recording.lifetimes import Lifetimes
 from storage.wanted import SortOrder
 
-# Sorting more rows than this by key would be noticeably slow.
-_SORTED_BY_KEY: Final = 200_000
+SORTED_BY_KEY: Final = 200_000
+"""Sorting more rows than this by key would be noticeably slow: 3 to 5 CPU seconds for 5 M rows."""
 # One event rarely changes more; a window over millions of keys does, but nobody reads that many removed rows.
 _CHANGES_SHOWN: Final = 10_000
 
@@ -48,7 +48,7 @@ class TablesAsOf:
         lives = "" if edge.is_insert_only else self._lifetimes.until(edge, seq)
         total = self._total(edge, seq, lives, where, values)
         if order is None:
-            order = "key" if edge.upsert_key and total <= _SORTED_BY_KEY else "position"
+            order = "key" if edge.upsert_key and total <= SORTED_BY_KEY else "position"
         rows = self._rows(edge, seq, lives, where, values, offset, limit, order)
         taken, put = self._changes(edge, seq, lives)
         before = {key_of(edge, old): old for old in taken}

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from engine.contract.live import Begun
 from engine.contract.state_in_words import StateTable
+from engine.model.changelog import RowKind
 from engine.replay import Going
 from storage import Store
 from storage.recording.retention import Keep, KeepOfEdge
@@ -20,6 +21,8 @@ from tests.storage.written_runs import Epoch
 from tests.ui import seeded_store
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import rows_of, traces_of
+from ui.components.changelog import table_as_of
+from ui.components.changelog.table_as_of import usual_order
 from ui.components.time_travel.key_state import going_sentences, left_of, state_grid
 from ui.runs.variants import in_mini_batch
 
@@ -235,6 +238,23 @@ def test_a_state_of_an_updating_input_is_computed_from_the_rows_that_were_kept(
     app.selectbox(key="state-node").set_value("count_counts").run()
     app.selectbox(key="state-key").set_value("[10]").run()
     assert rows_of(app, "state-count_counts cnt = 10 Result") == [["10", "1"]]
+
+
+def test_a_large_table_is_sorted_by_key_only_if_that_is_asked_for(
+    example: int, store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edge = store.runs.edge(example, "count_words")
+    assert usual_order(edge) == "key"
+    inserts = edge.counts[RowKind.INSERT]
+    monkeypatch.setattr(table_as_of, "SORTED_BY_KEY", inserts)
+    assert usual_order(edge) == "key"
+    monkeypatch.setattr(table_as_of, "SORTED_BY_KEY", inserts - 1)
+    assert usual_order(edge) == "newest"
+    key = f"as-of-{example}-count_words-order"
+    app = open_view("time_travel", run=example, event=3, edge="count_words")
+    assert app.session_state[key] == "newest"
+    app = open_view("time_travel", run=example, event=3, edge="count_words", order="key")
+    assert app.session_state[key] == "key"
 
 
 def test_the_player_begins_with_the_first_event_that_was_kept(shortened: int, open_view: OpenView) -> None:

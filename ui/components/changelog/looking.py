@@ -44,7 +44,7 @@ def answered(
     place: where it says so, an empty element; without it, here.
     """
     is_searched = _reads_columns(wanted)
-    if edge.total < LARGE or not (is_searched or isinstance(order, SortOrder)):
+    if edge.total < LARGE or not (is_searched or order == "key" or isinstance(order, SortOrder)):
         return ask()
     asked = workspace.store().follow(ask)
     is_told = False

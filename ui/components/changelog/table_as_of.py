@@ -7,7 +7,8 @@ from typing import Final
 
 import streamlit as st
 
-from storage.changelogs.as_of import Order
+from engine.model.changelog import RowKind
+from storage.changelogs.as_of import SORTED_BY_KEY, Order
 from storage.model import Edge, TableAsOf, TableRow
 from storage.wanted import ALL, Filter, SortOrder
 from ui.components.changelog.changelog_download import table_downloads
@@ -38,6 +39,13 @@ def as_of_table(edge: Edge, page: TableAsOf, order: Order | SortOrder) -> Table:
         sorts=sorts,
         sorted_by=order if isinstance(order, SortOrder) else None,
     )
+
+
+def usual_order(edge: Edge) -> Order:
+    """The order of the table until somebody picks another: a large one is sorted by key only if that is asked for."""
+    # Each of its rows has begun as an insert.
+    is_large = edge.counts.get(RowKind.INSERT, 0) > SORTED_BY_KEY
+    return "key" if edge.upsert_key and not is_large else "newest"
 
 
 def _rows(edge: Edge, rows: tuple[TableRow, ...]) -> list[Row]:
@@ -79,7 +87,7 @@ def table_as_of(edge: Edge, event: int, *, height: int | None, wanted: Filter = 
     offset = int(st.session_state.get(f"{key}-offset", 0))
     by_column = sort_order(edge, state.order)
     ways: tuple[Order, ...] = ("key", "newest") if edge.upsert_key else ("newest",)
-    order = by_column or next((way for way in ways if way == state.order), ways[0])
+    order = by_column or next((way for way in ways if way == state.order), usual_order(edge))
     rows = partial(changelog.table_as_of, edge.run_id, edge.node, event, edge.port, filter=wanted, limit=_PAGE)
     folder_progress(edge.run_id)
     _follow(edge, event)
