@@ -18,6 +18,7 @@ from ui.components.shell.story_writer import story_writer  # noqa: E402
 from ui.components.shell.top_bar import inspect_bar, settle, top_bar  # noqa: E402
 from ui.engines.far_files import look_at_chosen_engine  # noqa: E402
 from ui.export.record import start_record  # noqa: E402
+from ui.shell import workspace  # noqa: E402
 from ui.shell.engine_gate import gate  # noqa: E402
 from ui.shell.frame import presented  # noqa: E402
 from ui.shell.guard import guard, take_fields  # noqa: E402
@@ -32,6 +33,13 @@ take_fields()
 page = st.navigation(pages(), position="hidden")
 follow(page)
 view = view_of(page)
+store = None
+with guard():
+    store = workspace.store()
+if store is None:
+    # No page has anything without it.
+    st.button("Try again", icon=":material/refresh:")
+    st.stop()
 start_record()
 engine_at_first = gate().status
 tools = None

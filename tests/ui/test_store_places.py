@@ -43,6 +43,18 @@ def test_a_page_says_why_a_path_is_no_store(
     monkeypatch.setenv("CHANGELOG_STUDIO_STORE", place if place.startswith("~") else str(tmp_path / place))
     app = AppTest.from_file(str(ROOT / "ui" / "app.py"), default_timeout=60).run()
     assert list(app.exception) == []
-    said = [error.value for error in app.error]
-    assert said
-    assert all("cannot be opened" in each and reason in each for each in said), said
+    [said] = [error.value for error in app.error]
+    assert "cannot be opened" in said
+    assert reason in said
+    assert [button.label for button in app.button] == ["Try again"]
+
+
+def test_try_again_opens_the_page_once_the_store_can_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "place").mkdir()
+    monkeypatch.setenv("CHANGELOG_STUDIO_STORE", str(tmp_path / "place"))
+    app = AppTest.from_file(str(ROOT / "ui" / "app.py"), default_timeout=60).run()
+    assert len(app.error) == 1
+    (tmp_path / "place").rmdir()
+    app.button[0].click().run()
+    assert list(app.error) == []
+    assert [title.value for title in app.title] == ["Changelog Studio"]
