@@ -9,6 +9,7 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
+from storage.errors import StoreError  # noqa: E402
 from ui.access.people import let_in  # noqa: E402
 from ui.components.shell.engine_status import engine_note, start_engine  # noqa: E402
 from ui.components.shell.page_tools import page_tools  # noqa: E402
@@ -21,7 +22,7 @@ from ui.export.record import start_record  # noqa: E402
 from ui.shell import workspace  # noqa: E402
 from ui.shell.engine_gate import gate  # noqa: E402
 from ui.shell.frame import presented  # noqa: E402
-from ui.shell.guard import guard, take_fields  # noqa: E402
+from ui.shell.guard import as_sentence, guard, take_fields  # noqa: E402
 from ui.shell.navigation import follow, pages, view_of  # noqa: E402
 from ui.shell.state import state  # noqa: E402
 
@@ -33,17 +34,17 @@ take_fields()
 page = st.navigation(pages(), position="hidden")
 follow(page)
 view = view_of(page)
-store = None
-with guard():
-    store = workspace.store()
-if store is None:
-    # No page has anything without it.
-    st.button("Try again", icon=":material/refresh:")
-    st.stop()
 start_record()
 engine_at_first = gate().status
 tools = None
 with guard():
+    try:
+        workspace.store()
+    except StoreError as error:
+        # No page has anything without it.
+        st.error(as_sentence(error), icon=":material/error:")
+        st.button("Try again", icon=":material/refresh:")
+        st.stop()
     settle(view)
 if state.present:
     st.html(presented(is_bare=state.is_bare))

@@ -2,12 +2,13 @@
 
     python -m tests.bench.bench_live rate [--rate 1000] [--seconds 60] [--keep EVENTS] [--engine local[2]]
     python -m tests.bench.bench_live page [--rate 1000] [--seconds 60] [--keep EVENTS] [--engine local[2]]
-    python -m tests.bench.bench_live state [--keys 10000 1000000] [--epochs 20] [--engine local[2]]
+    python -m tests.bench.bench_live state [--keys 10000 1000000] [--epochs 20] [--source jsonl] [--engine local[2]]
 
 `rate` runs an endless generator into a count by key. For each tenth of the time, it prints the events per second, the
 time between epochs, the median and the longest latency from a record's due time to its commit, the memory of this
 process, of the JVM and of its workers, and the bytes of the store (which keeps the last events) and of the run's state.
-`page` measures the latency up to the browser. `state` fills a count by key, then commits epochs of 1,000 events each.
+`page` measures the latency up to the browser. `state` fills a count by key, then commits epochs of 1,000 events each:
+lines of a file that grows, or of the generator, which is a job of Spark for each epoch.
 Not part of the test run.
 """
 
@@ -114,23 +115,39 @@ def rate(per_second: int, seconds: int, engine: str, keep: Keep) -> None:
         _run(pipeline, folder, engine, epochs, Live(control), keep)
 
 
-def state(keys: Sequence[int], count: int, engine: str) -> None:
+def state(keys: Sequence[int], count: int, source: str, engine: str) -> None:
     """Compare the cost of small epochs between states of different numbers of keys."""
     medians = []
     for size in keys:
-        pipeline = counting("generator", rows=size + _EVENTS * count, keys=size, rate=1_000_000)
         cuts = [(0, size), *((size + at * _EVENTS, size + (at + 1) * _EVENTS) for at in range(count))]
-        decisions = [Decision({"made": list(cut)}) for cut in cuts]
         epochs = Epochs()
         with tempfile.TemporaryDirectory(prefix="live-") as name:
-            _run(pipeline, Path(name), engine, epochs, Live(decisions=decisions))
+            folder = Path(name)
+            if source == "jsonl":
+                pipeline = counting("jsonl", path="in.jsonl", monitor_interval_ms=1)
+                took = _lines(folder / "in.jsonl", size, cuts)
+            else:
+                pipeline = counting("generator", rows=size + _EVENTS * count, keys=size, rate=1_000_000)
+                took = [list(cut) for cut in cuts]
+            _run(pipeline, folder, engine, epochs, Live(decisions=[Decision({"made": what}) for what in took]))
         times = [at for at, _, _ in epochs.kept]
-        took = [after - before for before, after in zip(times[2:], times[3:], strict=False)]
-        medians.append(statistics.median(took))
+        waits = [after - before for before, after in zip(times[2:], times[3:], strict=False)]
+        medians.append(statistics.median(waits))
         sys.stdout.write(f"{size:>10,} keys: an epoch of {_EVENTS:,} events takes {medians[-1]:.3f} s (median)\n")
         sys.stdout.flush()
     if len(medians) > 1:
         sys.stdout.write(f"ratio of the last to the first: {medians[-1] / medians[0]:.2f}\n")
+
+
+def _lines(file: Path, keys: int, cuts: Sequence[tuple[int, int]]) -> list[list[list[Any]]]:
+    """Write the events of all epochs, and give the parts of the file that each of them reads."""
+    took, start = [], 0
+    with file.open("w", encoding="utf-8") as written:
+        for first, end in cuts:
+            written.writelines(f'{{"key":{at * 7919 % keys},"amount":{at}}}\n' for at in range(first, end))
+            took.append([[str(file), file.name, start, written.tell()]])
+            start = written.tell()
+    return took
 
 
 def _run(pipeline: Pipeline, folder: Path, engine: str, epochs: Epochs, live: Live, keep: Keep | None = None) -> None:
@@ -166,6 +183,7 @@ def main() -> None:
     parser.add_argument("--keep", type=int, default=None)
     parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 1_000_000])
     parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--source", choices=["jsonl", "generator"], default="jsonl")
     parser.add_argument("--engine", default="local[2]")
     args = parser.parse_args()
     if args.what == "rate":
@@ -173,7 +191,7 @@ def main() -> None:
     elif args.what == "page":
         page_latency(args.rate, args.seconds, args.engine, args.keep)
     else:
-        state(args.keys, args.epochs, args.engine)
+        state(args.keys, args.epochs, args.source, args.engine)
 
 
 if __name__ == "__main__":

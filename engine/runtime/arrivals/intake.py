@@ -7,6 +7,7 @@ compute the same columns, they share the units.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from engine.planner import NodePlan, Plan
 from engine.reading.apart import LOOK_S, Foreign, answers_of
 from engine.reading.files.storage import is_uri
 from engine.reading.files.text_files import TextPart
+from engine.reading.servers.kept_messages import Piece
 from engine.reading.typed.computed import computation_of, frames_of
 from engine.runtime.arrivals.units import (
     BYTES,
@@ -41,6 +43,7 @@ from engine.runtime.arrivals.units import (
     units_of,
 )
 from engine.runtime.context import Jobs
+from engine.runtime.in_process import TaskFailed
 from engine.runtime.record_search import suspects_of_source
 from engine.runtime.reports import Batches, Report, run_each, run_tasks, task_name, unheard
 from engine.spark.failures import NodeFailed, failing_node, lost_worker, reason_of
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+_FEW_BYTES: Final = 256 << 10
 _ADVICE: Final = "Choose another file, or write this one again."
 
 
@@ -92,10 +96,13 @@ def take_in(
     folder: Path,
     jobs: Jobs,
     heard: Callable[[Report], None] = unheard,
+    *,
+    is_live: bool = False,
 ) -> dict[str, Read]:
     """Read sources: those that workers read themselves in one job, the others in a job each.
 
-    heard: called with each task's report as soon as it arrives.
+    heard: called with each task's report as soon as it arrives. is_live: whether it is an epoch of a live run: few
+    bytes are then read in this process, as a job would cost more.
     Raises SourceError if one cannot be read at all.
     """
     from pyspark.errors import PySparkException
@@ -123,8 +130,9 @@ def take_in(
     try:
         # One job for the parts of all scans. Each part is a unit; the part's index is the unit's number.
         work = [partial(_read_part, entry, number) for entry in scanned for number in range(len(entry.scan.parts))]
-        reports += run_each(spark, work, heard)
-    except PySparkException as error:
+        here = is_live and jobs.files.are_here and sum(map(_bytes_here, scanned)) <= _FEW_BYTES
+        reports += run_each(spark, work, heard, here=here)
+    except (PySparkException, TaskFailed) as error:
         if not (node_id := failing_node(error)):
             if lost_worker(error) and (read_error := _foreign_among(scanned)) is not None:
                 raise read_error from error
@@ -135,6 +143,14 @@ def take_in(
         name: Read(files[name], units_of(reports, name), rejected_of(reports, name), cut_of(reports, name))
         for name in files
     }
+
+
+def _bytes_here(source: _Scanned) -> float:
+    """The bytes of a scan that this process may read: known ones, of its own files, and of none that can crash it."""
+    parts = [part for part in source.scan.parts if isinstance(part, TextPart | Piece) and not is_uri(part.path)]
+    if source.scan.is_foreign or len(parts) < len(source.scan.parts):
+        return math.inf
+    return sum(math.inf if part.end is None else part.end - part.start for part in parts)
 
 
 def _foreign_among(scanned: Sequence[_Scanned]) -> SourceError | None:

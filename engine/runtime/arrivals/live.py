@@ -230,7 +230,7 @@ class LiveEvents:
     def _taken_in(self, decision: Decision) -> Iterator[EpochEvents]:
         self._run.progress.phase = "reading the sources"
         givens = [self._given(node, decision) for node in self._run.plan.sources if node.id in decision.took]
-        read = take_in(givens, self._run.spark, self._run.folder, self._run.jobs)
+        read = take_in(givens, self._run.spark, self._run.folder, self._run.jobs, is_live=True)
         ingested = ingest(
             self._run.plan,
             self._run.spark,
