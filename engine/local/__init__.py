@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.contract.cancel import Cancel
-from engine.contract.frames import POSITION, TIME, WATERMARK, changelog_schema, fires_schema, late_schema
+from engine.contract.frames import KIND, POSITION, TIME, changelog_schema, fires_schema, late_schema
 from engine.contract.kernel import Late
 from engine.contract.operator import OUT, Operator
 from engine.contract.recorder import Nobody, Progress
@@ -81,7 +81,7 @@ class LocalRun:
         files = UnitFiles(
             *(self._files.workspace, node.id, node.schema, time is not None),
             has_kinds=not node.derived.is_insert_only,
-            has_marks=table.column(WATERMARK).null_count < len(table),
+            has_marks=table.column(KIND).null_count > 0,
             numbered=numbered,
             clock=self._plan.clock_of(node),
         )
