@@ -9,6 +9,7 @@ Source: Flink SqlJsonUtils, Calcite JsonFunctions.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from sqlglot import exp
@@ -40,6 +41,9 @@ _MOMENT: Final = (
     + _DIGITS
     + """')), '^."v":"(.*)".$', 1), '[.]?0+(Z?)$', '$1')"""
 )
+_MODE: Final = re.compile(r"\s*(lax|strict)\s+(?=\S)", re.IGNORECASE)
+_STEP: Final = re.compile(r"""\.?\[\s*(?:(\d{1,9})|'([^'?\\]+)'|"([^"'?\\]+)")\s*\]|\.([^\s.\[\]()*?@'"\\]+)""")
+"""A step of a path: [0], ['name'], ["name"] or .name."""
 _KNOWN: Final = {"TRUE": "TRUE", "FALSE": "FALSE", "UNKNOWN": "NULL"}
 _ENDS: Final = "a JSON function found nothing that fits, and ERROR ON EMPTY or ON ERROR ends the run"
 _TWICE: Final = "JSON_OBJECTAGG has got a key twice, which ends the run"
@@ -106,9 +110,31 @@ class _Path:
         if not isinstance(literal, exp.Literal) or not literal.is_string:
             message = f"{call.name.upper()} takes a JSON text and a path in quotes: {call.name.upper()}(j, '$.name')."
             raise BadCall(message, call)
-        mode, _, rest = literal.name.strip().partition(" ")
-        path = rest.strip() if mode.lower() in ("lax", "strict") else literal.name.strip()
-        return cls(writer.write(arguments[0]), path, is_lax=mode.lower() == "lax")
+        mode = _MODE.match(literal.name)
+        path = _as_sparks(literal.name[mode.end() if mode else 0 :].rstrip(), call, literal)
+        return cls(writer.write(arguments[0]), path, is_lax=mode is not None and mode[1].lower() == "lax")
+
+
+def _as_sparks(path: str, call: exp.Anonymous, written: exp.Expr) -> str:
+    """A path as Spark reads it. Raises BadCall for one that is none here.
+
+    As in Flink, $. may be left out. Paths to several values (*, .., filters) are not there.
+    """
+    whole = path if path.startswith("$") else f"$.{path}"
+    steps, at = ["$"], 1
+    while at < len(whole):
+        step = _STEP.match(whole, at)
+        name = next(filter(None, step.groups()[1:]), "") if step is not None else ""
+        if step is None or name != name.lstrip():
+            rest = path if path != whole and at == 1 else whole[at:]
+            message = (
+                f"the path of {call.name.upper()} cannot be read from {rest!r} on. Write the names and the places "
+                "in lists that lead to one value: '$.a.b' or '$.a[0].b'."
+            )
+            raise BadCall(message, written)
+        steps.append(f"[{step[1]}]" if not name else f"['{name}']" if set(name) & set(".[") else f".{name}")
+        at = step.end()
+    return "".join(steps)
 
 
 def json_exists(writer: Writing, call: exp.Anonymous) -> str:

@@ -35,6 +35,10 @@ _TELLINGS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
             r"an ARRAY of \2 elements has none at \1. Compare with CARDINALITY before.",
         ),
     ),
+    "INVALID_INDEX_OF_ZERO": (("", "an ARRAY has no element at 0. Places count from 1."),),
+    "INVALID_VARIANT_GET_PATH": (
+        (r"The path `(.*)` is not", r"'\1' is no path of a JSON text. Write one such as '$.a.b' or '$.a[0].b'."),
+    ),
     "CANNOT_PARSE_TIMESTAMP": (
         (
             r"Text ('.*') could not be parsed",

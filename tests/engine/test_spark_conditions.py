@@ -26,6 +26,8 @@ SAID = [
     ("9223372036854775807 + id + 1", "a number becomes larger than its type can hold."),
     ("ABS(-9223372036854775807 - 1 + id)", "a number becomes larger than its type can hold."),
     ("ARRAY(1, 2)[id + 5]", "an ARRAY of 2 elements has none at 5. Compare with CARDINALITY before."),
+    ("try_element_at(array(1), CAST(id AS INT))", "an ARRAY has no element at 0. Places count from 1."),
+    ("try_variant_get(try_parse_json(word), 'a.b', 'int')", "'a.b' is no path of a JSON text. Write one such as"),
     ("ELT(id + 9, word, word)", "an ARRAY of 2 elements has none at 9."),
     ("to_timestamp(word, 'yyyy')", "'x' does not have the form that the pattern says."),
     ("date_format(current_date() + CAST(id AS INT), 'QQQQQQ')", "in the pattern of a time is not known."),

@@ -6,6 +6,7 @@ has no zone and a TIMESTAMP_LTZ has one. Expressions without a known equivalent 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as parameter
@@ -23,7 +24,7 @@ from engine.functions.refused import UNIX_TIMESTAMP, no_function
 from engine.functions.rows import row
 from engine.functions.spark_text import column_named, literal, noted, spark_sql, written_number
 from engine.model.schema import Schema
-from engine.model.types import MILLISECONDS, Timestamp, Type
+from engine.model.types import MILLISECONDS, Array, Timestamp, Type
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.flink_text import Typed
@@ -151,8 +152,7 @@ class Writer:
             case exp.Interval():
                 return self._interval(expression)
             case exp.Bracket() if len(expression.expressions) == 1:
-                # Flink counts from 1; a missing element is NULL.
-                return spark_sql("try_element_at({}, {})", *map(self.write, (expression.this, *expression.expressions)))
+                return self._element(expression)
             case exp.Struct():
                 # A key of several values, in which NULL is a normal value.
                 # Both sides of a join use the same names.
@@ -180,6 +180,14 @@ class Writer:
             )
             raise NoClock(message, column)
         return column_named(self.names[column.name])
+
+    def _element(self, element: exp.Bracket) -> str:
+        """An element of an array or a map. Flink counts from 1; a missing element is NULL."""
+        whole, place = map(self.write, (element.this, *element.expressions))
+        if re.fullmatch(r"0|\(- \d+\)", place) and isinstance(self.type_of(whole), Array):
+            message = f"an ARRAY has no element at {place.strip('()').replace(' ', '')}. Places count from 1: [1]."
+            raise SqlRejected(message, element)
+        return spark_sql("try_element_at({}, {})", whole, place)
 
     def _compared(self, node: Expr) -> str:
         """A side of a comparison, where the digits of a literal do not matter."""
