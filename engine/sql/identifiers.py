@@ -43,11 +43,13 @@ _WORDS: Final = (
     "WIDTH_BUCKET WINDOW WITH WITHIN WITHOUT YEAR "
 )
 RESERVED: Final = frozenset(_WORDS.split())
+# Words that may be names, but call a function where a column is read.
+_CALLS: Final = frozenset(("PI",))
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def identifier(name: str) -> str:
     """A name, in backticks if needed."""
-    if _NAME.fullmatch(name) and name.upper() not in RESERVED:
+    if _NAME.fullmatch(name) and name.upper() not in RESERVED | _CALLS:
         return name
     return "`" + name.replace("`", "``") + "`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 from unicodedata import normalize
 
 from sqlglot import TokenType, exp
@@ -127,7 +127,7 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
 
 
 def _settled(node: Expr) -> Expr:
-    """The node as Flink has it: MAP['a', 1] is a call, not an element of a column.
+    """The node as Flink has it: MAP['a', 1] and PI are calls, not columns; LIMIT ALL is none, and N'a' is a text.
 
     Raises SqlRejected for what sqlglot accepts: a call without an argument, a type's length or a number that is none.
     """
@@ -148,9 +148,24 @@ def _settled(node: Expr) -> Expr:
         case exp.Literal(is_string=False) if not _NUMBER.fullmatch(node.name):
             message = f"{shortened(node.name)} is not a number, or is out of range."
             raise SqlRejected(message, node.parent)
-    is_map = isinstance(node, exp.Bracket) and isinstance(node.this, exp.Column) and not node.this.args.get("table")
-    if not is_map or node.this.name.upper() != "MAP" or node.this.this.args.get("quoted"):
-        return node
-    call = exp.Anonymous(this="MAP", expressions=node.expressions)
-    call.meta.update(node.this.this.meta)
+        case exp.Query() if (limit := node.args.get("limit")) is not None and _is_word(limit.expression, "ALL"):
+            node.set("limit", None)
+        case exp.National():
+            return exp.Literal.string(node.name)
+        case exp.Column() if _is_word(node, "PI"):
+            return _call("PI", [], node)
+        case exp.Bracket() if _is_word(node.this, "MAP"):
+            return _call("MAP", node.expressions, node.this)
+    return node
+
+
+def _is_word(node: Any, word: str) -> bool:
+    """Whether what is read as a column is a word of Flink's: without a table before it, and without backticks."""
+    is_bare = isinstance(node, exp.Column) and not node.args.get("table") and not node.this.args.get("quoted")
+    return is_bare and node.name.upper() == word
+
+
+def _call(name: str, arguments: list[Expr], column: exp.Column) -> exp.Anonymous:
+    call = exp.Anonymous(this=name, expressions=arguments)
+    call.meta.update(column.this.meta)
     return call

@@ -37,6 +37,7 @@ from engine.sql.functions.moments import cut_off, extracted, formatted, from_epo
 from engine.sql.functions.numbers import arithmetic, number, rounded, united
 from engine.sql.functions.patterns import like, similar
 from engine.sql.functions.periods import overlapping
+from engine.sql.functions.quantified import compared_with_each
 from engine.sql.functions.rows import constructed, equal_fields, field, of_one_type
 from engine.sql.functions.type_names import type_name
 from engine.sql.rejected import NoClock, SqlRejected
@@ -96,6 +97,8 @@ class Writer:
         return written
 
     def _written(self, expression: Expr) -> str:
+        if (listed := compared_with_each(expression)) is not None:
+            return self.write(listed)
         kind = type(expression)
         if isinstance(expression, exp.Is) and (test := is_json(self, expression)) is not None:
             return test
