@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 from sqlglot import TokenType
 from sqlglot.tokenizer_core import Token
 
+from engine.script.of_databases import closed
+
 _OPERATORS: Final = {
     "==": "=",
     "!=": "<>",
@@ -24,6 +26,7 @@ _OPERATORS: Final = {
 _KINDS: Final = (TokenType.EQ, TokenType.NEQ, TokenType.NULLSAFE_EQ, TokenType.ISNULL, TokenType.NOTNULL, TokenType.NOT)
 _TYPES: Final = {"TEXT": "STRING", "DATETIME": "TIMESTAMP(6)", "LONG": "BIGINT", "INT64": "BIGINT", "FLOAT8": "DOUBLE"}
 _CASTS: Final = ("CAST", "TRY_CAST")
+_AGAIN: Final = ("FIRST_VALUE", "LAST_VALUE")
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER)
 # A value follows these. Behind others, which may be names, an element is meant.
 _BEFORE_VALUES: Final = (
@@ -54,7 +57,18 @@ def other_operators(tokens: Sequence[Token], text: str) -> Iterator[Other]:
             yield Other([token], "an array is written ARRAY[...]", "ARRAY[")
         elif token.token_type is TokenType.DCOLON:
             yield _cast(tokens, at, text)
-        elif word in _TYPES and before is not None and before.text.upper() == "AS" and _is_in_cast(tokens, at):
+        elif word in ("ARRAY", "MAP") and is_call and not _is_query(tokens, at + 2):
+            why = f"{'an array' if word == 'ARRAY' else 'a map'} is written {word}[...]"
+            yield Other([tokens[at + 1]], why, "[")
+            yield Other([tokens[_closing(tokens, at + 1)]], why, "]")
+        elif word == "TRIM" and is_call and _has_two_values(tokens, at + 1):
+            yield Other([token], "TRIM(a, b) is written BTRIM(a, b)", "BTRIM")
+        elif word == "IGNORE" and after is not None and after.text.upper() == "NULLS" and _caller(tokens, at) in _AGAIN:
+            why = f"{_caller(tokens, at)} leaves NULLs out without IGNORE NULLS"
+            yield Other(tokens[at : at + 2], why, "")
+        elif token.token_type is TokenType.STRING and _is_alias(before, after):
+            yield Other([token], f"the name '{token.text}' takes backticks, not quotes", f"`{token.text}`")
+        elif word in _TYPES and before is not None and before.text.upper() == "AS" and _caller(tokens, at) in _CASTS:
             yield Other([token], f"{token.text} is of other databases; Flink has {_TYPES[word]}", _TYPES[word])
 
 
@@ -87,12 +101,37 @@ def _opening(tokens: Sequence[Token], at: int) -> int:
             return at
 
 
-def _is_in_cast(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a type follows the AS of a CAST."""
+def _caller(tokens: Sequence[Token], at: int) -> str:
+    """The word before the parenthesis in which a token stands; "" for none."""
     depth = 0
     for place in range(at - 1, 0, -1):
         kind = tokens[place].token_type
         depth += (kind is TokenType.R_PAREN) - (kind is TokenType.L_PAREN)
         if depth < 0:
-            return tokens[place - 1].text.upper() in _CASTS
+            return tokens[place - 1].text.upper()
+    return ""
+
+
+def _closing(tokens: Sequence[Token], opening: int) -> int:
+    """Where a parenthesis is closed."""
+    return closed(tokens, opening) - 1
+
+
+def _is_query(tokens: Sequence[Token], at: int) -> bool:
+    return at < len(tokens) and tokens[at].token_type in (TokenType.SELECT, TokenType.WITH)
+
+
+def _has_two_values(tokens: Sequence[Token], opening: int) -> bool:
+    """Whether a call's parentheses have a comma that is none of a call or a list within them."""
+    depth = 0
+    for token in tokens[opening : _closing(tokens, opening)]:
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+        if depth == 1 and token.token_type is TokenType.COMMA:
+            return True
     return False
+
+
+def _is_alias(before: Token | None, after: Token | None) -> bool:
+    """Whether a text stands where the name of a column of SELECT does."""
+    follows = after is not None and after.token_type in (TokenType.COMMA, TokenType.FROM)
+    return follows and before is not None and before.token_type is TokenType.ALIAS

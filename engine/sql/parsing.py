@@ -123,11 +123,11 @@ def trees_of(tokens: Sequence[Token], text: str) -> list[Expr]:
             f"this is not Flink SQL: {in_words(description, highlight, is_last=is_last)}. {slip_in(words)}".rstrip()
         )
         raise SqlRejected(message, place=(int(first.get("line") or 0), column)) from error
-    return [tree.transform(_settled, copy=False) for tree in trees if isinstance(tree, exp.Expr)]
+    return _all_settled([tree for tree in trees if isinstance(tree, exp.Expr)])
 
 
 def _settled(node: Expr) -> Expr:
-    """The node as Flink has it: MAP['a', 1] and PI are calls, not columns; LIMIT ALL is none, and N'a' is a text.
+    """The node as Flink has it: MAP['a', 1] and PI are calls, not columns, LIMIT ALL is none, N'a' a text.
 
     Raises SqlRejected for what sqlglot accepts: a call without an argument, a type's length or a number that is none.
     """
@@ -155,7 +155,9 @@ def _settled(node: Expr) -> Expr:
         case exp.Column() if _is_word(node, "PI"):
             return _call("PI", [], node)
         case exp.Bracket() if _is_word(node.this, "MAP"):
-            return _call("MAP", node.expressions, node.this)
+            return _call("MAP", _all_settled(node.expressions), node.this)
+        case exp.Anonymous() if node.name.upper() == "ARRAY" and node.expressions:
+            return exp.Array(expressions=_all_settled(node.expressions))
     return node
 
 
@@ -163,6 +165,11 @@ def _is_word(node: Any, word: str) -> bool:
     """Whether what is read as a column is a word of Flink's: without a table before it, and without backticks."""
     is_bare = isinstance(node, exp.Column) and not node.args.get("table") and not node.this.args.get("quoted")
     return is_bare and node.name.upper() == word
+
+
+def _all_settled(nodes: Sequence[Expr]) -> list[Expr]:
+    """Those below a node that another takes the place of, which `transform` does not visit."""
+    return [node.transform(_settled, copy=False) for node in nodes]
 
 
 def _call(name: str, arguments: list[Expr], column: exp.Column) -> exp.Anonymous:

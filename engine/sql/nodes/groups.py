@@ -243,7 +243,7 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
     if arguments and isinstance(arguments[0], exp.IgnoreNulls | exp.RespectNulls):
         ignores = isinstance(arguments[0], exp.IgnoreNulls)
         arguments[0] = arguments[0].this
-        if ignores:
+        if ignores and function.sees_nulls:
             wanted = f"({writer.write(arguments[0])} IS NOT NULL)"
             parameters["filter"] = f"({parameters['filter']} AND {wanted})" if "filter" in parameters else wanted
     if function.has_separator and len(arguments) == 2:

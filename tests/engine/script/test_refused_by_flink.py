@@ -54,6 +54,23 @@ PAIRS = [
         "SELECT CAST(v AS BIGINT) AS a, TRY_CAST(k AS DOUBLE) AS b, CAST(v AS STRING) AS c FROM t;",
         "LONG is of other databases; Flink has BIGINT",
     ),
+    ("SELECT ARRAY(v, ABS(1)) AS a FROM t;", "SELECT ARRAY[v, ABS(1)] AS a FROM t;", "an array is written ARRAY[...]"),
+    ("SELECT MAP(k, MAP['a', v]) AS a FROM t;", "SELECT MAP[k, MAP['a', v]] AS a FROM t;", "a map is written MAP[...]"),
+    (
+        "SELECT TRIM(k, 'x') AS a, TRIM(CONCAT(k, 'x')) AS b FROM t;",
+        "SELECT BTRIM(k, 'x') AS a, TRIM(CONCAT(k, 'x')) AS b FROM t;",
+        "TRIM(a, b) is written BTRIM(a, b)",
+    ),
+    (
+        "SELECT ARRAY_AGG(v IGNORE NULLS) AS a, LAST_VALUE(v IGNORE NULLS) AS b FROM t;",
+        "SELECT ARRAY_AGG(v IGNORE NULLS) AS a, LAST_VALUE(v ) AS b FROM t;",
+        "LAST_VALUE leaves NULLs out without IGNORE NULLS",
+    ),
+    (
+        "SELECT k AS 'a b', v AS 'c' FROM t;",
+        "SELECT k AS `a b`, v AS `c` FROM t;",
+        "the name 'a b' takes backticks, not quotes",
+    ),
     ("SELECT k FROM t LIMIT 5, 10;", "SELECT k FROM t LIMIT 10 OFFSET 5;", "LIMIT 5, 10 is written LIMIT 10 OFFSET 5"),
     (
         "SELECT ts + INTERVAL '5 second' AS x FROM t;",
