@@ -42,8 +42,15 @@ class SparkText(str):
         return self
 
 
+class _Written(dict[str, SparkText]):
+    """Texts by themselves. Workers get none of them: there, they would be texts without parts."""
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
+
+
 _MOST_WRITTEN: Final = 16_384
-_WRITTEN: Final[dict[str, SparkText]] = {}
+_WRITTEN: Final = _Written()
 
 
 def noted(written: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from engine.expressions import parsing
 from engine.expressions.analyzer import TypeRules
 from engine.expressions.parsing import tree_of
-from engine.functions import ROWS
-from engine.functions.spark_text import literal, spark_sql
+from engine.functions import ROWS, spark_text
+from engine.functions.spark_text import column_named, literal, noted, spark_sql, written_here
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, BOOLEAN, DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Array, Decimal, Row, Time
 from engine.sql.typed import spark_of
@@ -111,3 +112,11 @@ def test_planning_parses_nothing_that_was_written(tmp_path: Path, monkeypatch: p
     )
     # The shape of each template is read once in a process, with a name in the place of each part.
     assert not [text for text in parsed if any(number in text for number in ("3321", "17", "29", "5417", "1723"))]
+
+
+def test_workers_get_texts_without_the_memory_of_what_was_written() -> None:
+    written = noted(spark_sql("({} + {})", column_named("a"), literal("b")))
+    assert pickle.loads(pickle.dumps(written)) == str(written)
+    assert type(pickle.loads(pickle.dumps(written))) is str
+    assert written_here(str(written)) is written
+    assert pickle.loads(pickle.dumps(spark_text._WRITTEN)) == {}
