@@ -20,10 +20,11 @@ _FIND: Final = """([only, without]) => axe.run(document, {
     ...(only.length ? { runOnly: only } : {})
 }).then(({ violations }) => violations.flatMap(each =>
     each.nodes.map(node => `${each.id}: ${node.html.slice(0, 160)} (${node.failureSummary.slice(0, 200)})`)))"""
-# What fades in has the contrast of a moment. What never ends, such as a spinner, is looked at as it is.
-_IS_STILL: Final = """() => document.getAnimations().every(each =>
+# What fades in has the contrast of a moment, as has what is being drawn again. What never ends, such as a spinner, is
+# looked at as it is.
+_IS_STILL: Final = """() => !document.querySelector('[data-stale="true"]') && document.getAnimations().every(each =>
     each.playState !== 'running' || each.effect.getComputedTiming().endTime === Infinity)"""
-_LOOKS: Final = 3
+_LOOKS: Final = 5
 """A violation is found each time; a transition that begins while axe looks is not."""
 
 

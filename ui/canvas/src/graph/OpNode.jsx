@@ -135,16 +135,17 @@ function Progress({ id, run }) {
  */
 function Held({ id, held }) {
   const { open } = useContext(Picture)
+  const expired = held.expired > 0 ? ` · ${number(held.expired)} expired` : ''
   return (
     <button
       className="held nodrag"
       title={held.told}
-      aria-label={`${id}: ${held.told}, show it over the run`}
+      aria-label={`${id}: state ${held.size}${expired}, show it over the run`}
       onClick={() => open({ state: id })}
     >
       <span className="what">state </span>
       {held.size}
-      {held.expired > 0 && <span className="gone"> · {number(held.expired)} expired</span>}
+      {expired && <span className="gone">{expired}</span>}
     </button>
   )
 }
