@@ -11,7 +11,6 @@ from typing import Final, Protocol
 from sqlglot import exp
 
 from engine.functions.spark_text import SparkText, place
-from engine.functions.spark_text import text as text
 from engine.model.schema import Schema
 from engine.model.types import Type
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.contract.frames import POSITION
 from engine.model.types import quote
 from engine.runtime.edges.records import EdgeRecords, in_order
 from engine.runtime.record_search import Suspects
-from engine.runtime.reports import Batches, Report, RunTasks, unheard
+from engine.runtime.reports import Batches, Report, unheard
 from engine.spark.run_files import RunFiles
 from engine.spark.watching import in_time
 
@@ -31,10 +30,6 @@ class LocalJobs:
         table = in_order(records, self.files.workspace, [*POSITION, *records.schema.names])
         columns = (f"CAST({quote(column.name)} AS {column.type}) AS {quote(column.name)}" for column in records.schema)
         return spark.createDataFrame(table).selectExpr(*POSITION, *columns)
-
-    def of(self, node: str, suspects: Callable[[], Sequence[Suspects]] = tuple) -> RunTasks:
-        """The tasks for the records of a node."""
-        return partial(self.run, node=node, suspects=suspects)
 
     def run(
         self,

@@ -14,7 +14,7 @@ from engine.planner import Plan
 from engine.runtime.edges.records import EdgeRecords
 from engine.runtime.edges.views import views_of
 from engine.runtime.record_search import Suspects
-from engine.runtime.reports import Batches, Report, RunTasks, unheard
+from engine.runtime.reports import Batches, Report, unheard
 from engine.spark.run_files import RunFiles
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ class Jobs(Protocol):
 
     def frame(self, records: EdgeRecords, spark: SparkSession) -> DataFrame:
         """The records of an edge as Spark gets them: SEQ, STEP, KIND and the columns, in any order."""
-
-    def of(self, node: str, suspects: Callable[[], Sequence[Suspects]] = tuple) -> RunTasks:
-        """`run_tasks` for the records of a node."""
 
     def run(
         self,

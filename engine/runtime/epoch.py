@@ -283,7 +283,7 @@ class EpochRunner:
         inputs = [self._records[input_.node, input_.port] for input_ in node.inputs]
         given = StepInput(step, inputs, [self.run.plan.passing(input_) for input_ in node.inputs])
         folder = ("inputs", node.id, f"epoch={epoch}")
-        run = self.run.jobs.of(node.id, given.suspects)
+        run = partial(self.run.jobs.run, node=node.id, suspects=given.suspects)
         shape, pieces = gather(self.workspace, given, folder, self.run.frame, run)
         buckets = self.run.partitions or self._buckets(inputs)
         if step.bundling is not None:

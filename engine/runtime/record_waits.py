@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from engine.contract.frames import SEQ
 from engine.runtime.record_search import RecordSearch, Suspects, looked_after
-from engine.runtime.reports import Batches, Report, RunTasks, run_tasks, unheard
+from engine.runtime.reports import Batches, Report, run_tasks, unheard
 from engine.spark.cancelling import Watch
 from engine.spark.run_files import RunFiles
 from engine.spark.watching import ADVICE
@@ -45,10 +45,6 @@ class Watched:
     def frame(self, records: EdgeRecords, spark: SparkSession) -> DataFrame:
         """The records of an edge, which tasks read from its files."""
         return records.frame(spark)
-
-    def of(self, node: str, suspects: Callable[[], Sequence[Suspects]] = tuple) -> RunTasks:
-        """`run_tasks` for the records of a node."""
-        return partial(self.run, node=node, suspects=suspects)
 
     def run(
         self,

@@ -92,16 +92,14 @@ class SharedJobs:
     @cached_property
     def _stateless(self) -> tuple[NodePlan, ...]:
         """The steps that process records one at a time and may share a job, without views."""
-        return (
-            ()
-            if self.are_alone
-            else tuple(
-                node
-                for node in self.plan.nodes
-                if isinstance(node.operator, Operator)
-                and (node.id, OUT) not in self.views
-                and isinstance(step_of(self.plan, node), Native)
-            )
+        if self.are_alone:
+            return ()
+        return tuple(
+            node
+            for node in self.plan.nodes
+            if isinstance(node.operator, Operator)
+            and (node.id, OUT) not in self.views
+            and isinstance(step_of(self.plan, node), Native)
         )
 
     def _files(self, nodes: Sequence[NodePlan], epoch: int) -> list[EdgeFiles]:

@@ -18,11 +18,11 @@ from sqlglot import exp
 
 from engine.errors import ExpressionError
 from engine.functions import FUNCTIONS
-from engine.functions.function import BadCall, Write, given, text
+from engine.functions.function import BadCall, Write, given
 from engine.functions.json_calls import collected, is_json
 from engine.functions.refused import UNIX_TIMESTAMP, no_function
 from engine.functions.rows import row
-from engine.functions.spark_text import column_named, literal, noted, spark_sql, written_number
+from engine.functions.spark_text import column_named, literal, noted, spark_sql, text, written_number
 from engine.model.schema import Schema
 from engine.model.types import MILLISECONDS, Array, Timestamp, Type
 from engine.sql.algebra import Expr
