@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.contract.frames import POSITION
+from engine.contract.frames import POSITION, changelog_ddl
 from engine.model.types import quote
 from engine.runtime.edges.records import EdgeRecords, in_order
 from engine.runtime.record_search import Suspects
@@ -29,6 +29,8 @@ class LocalJobs:
         """The records as values."""
         table = in_order(records, self.files.workspace, [*POSITION, *records.schema.names])
         columns = (f"CAST({quote(column.name)} AS {column.type}) AS {quote(column.name)}" for column in records.schema)
+        if not table.num_rows:  # Which Spark infers no types of.
+            return spark.createDataFrame([], changelog_ddl(records.schema))
         return spark.createDataFrame(table).selectExpr(*POSITION, *columns)
 
     def run(

@@ -15,14 +15,17 @@ from pyspark.sql import SparkSession
 from engine.contract.source import Source
 from engine.errors import SourceError
 from engine.examples import FOLDER, examples
+from engine.expressions.analyzer import TypeRules
 from engine.local.preview import first_records
 from engine.model.pipeline import Pipeline
 from engine.model.printing import Printed, cells
+from engine.planner import plan
 from engine.runtime.in_process import in_process
 from engine.sources.csv import Csv
 from engine.sources.generator import Generator
 from engine.sources.jsonl import JsonLines
 from engine.sources.parquet import Parquet
+from tests.conformance.case import Case
 from tests.golden.trace import plan_of, run_pipeline
 
 
@@ -156,3 +159,13 @@ def test_the_head_of_a_source_has_its_columns_and_its_first_rows(
 def test_a_file_that_is_gone_is_a_sentence_here_too(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="there is no file gone.csv"):
         Csv(path="gone.csv").head(5, "n", tmp_path, tmp_path)
+
+
+def test_a_step_that_only_spark_computes_has_no_records(spark: SparkSession) -> None:
+    values = {"columns": [["k", "STRING"], ["v", "BIGINT"]], "rows": [["+I", "c", 3]]}
+    key = "REGEXP_REPLACE(k, '(c)(?=d)', 'x')"
+    sql = f"SELECT SUM(CHAR_LENGTH({key})) AS s FROM t WHERE v > 10 GROUP BY {key}"
+    rules = TypeRules()
+    pipeline = Case("q", {"sources": {"t": values}, "sql": sql}, {}).pipeline(rules)
+    planned = plan(pipeline, rules, Path())
+    assert first_records(planned, pipeline.nodes[-1].id, lambda: spark, Path()).records == ()
