@@ -141,7 +141,7 @@ def test_no_two_files_import_each_other_however_far_round() -> None:
 ORDER = (
     *("errors", "caches", "scratch", "model", "functions", "expressions", "contract", "columnar", "python_functions"),
     *("reading", "writing"),
-    *("ranking", "deduplication", "joins", "mini_batch", "aggregates", "windows", "patterns", "operators", "sources"),
+    *("mini_batch", "ranking", "deduplication", "joins", "aggregates", "windows", "patterns", "operators", "sources"),
     *("registry", "examples", "sql", "planner", "spark", "script", "runtime", "batch_check", "local", "replay"),
     *("live_runs", "recordings", "running", "ttl_trials", "pipeline_files", "kept", "flink", "command_line"),
     "__main__",

@@ -78,7 +78,7 @@ class AggregateColumns:
             signs = _signs(records.kinds)
             rows = running_sum(runs, signs, _of_rows(part_states[0][0], row_of_run))
             if len(rows) and rows.min() < 0:
-                records = _records(records, np.flatnonzero(~_unknown(runs, rows)))
+                records = records.at(np.flatnonzero(~_unknown(runs, rows)))
                 return self.advance(replace(chunk, records=records), timeline)
             dead = rows == 0
             dead = dead if dead.any() else None
@@ -249,18 +249,6 @@ def _changes(after: list[Found], before: list[Found], size: int) -> Flags:
         if there is not None or was_there is not None:
             changes |= (True if there is None else there) != (True if was_there is None else was_there)
     return changes
-
-
-def _records(records: Records, places: Longs) -> Records:
-    return replace(
-        records,
-        groups=records.groups[places],
-        seqs=records.seqs[places],
-        steps=taken_paths(records.steps, places),
-        kinds=records.kinds[places],
-        ports=records.ports[places],
-        values=(taken(records.values[0], places),),
-    )
 
 
 def _at(values: Longs, places: Longs) -> Longs:

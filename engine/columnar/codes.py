@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.contract.columnar_kernel import Longs
+from engine.model.row import frozen
+from engine.model.row_values import to_pylist
 
 # Integers in a range of this many bits are their own codes.
 _CLOSE: Final = 40
@@ -69,6 +71,15 @@ def comparable(column: pa.Array) -> pa.Array:
     return column
 
 
+def by_content(column: pa.Array) -> pa.Array:
+    """The column, or a number for each of its values, where Arrow does not compare these by their content."""
+    if pa.types.is_nested(column.type):
+        numbers: dict[object, int] = {}
+        return pa.array([numbers.setdefault(frozen(value), len(numbers)) for value in to_pylist(column)], pa.int64())
+    # Arrow would distinguish NaNs by their bits.
+    return comparable(column).view(pa.int64()) if pa.types.is_floating(column.type) else column
+
+
 def _coded(column: pa.Array) -> tuple[Longs, int]:
     column = comparable(column)
     type_ = column.type
@@ -78,7 +89,6 @@ def _coded(column: pa.Array) -> tuple[Longs, int]:
         if most - least < 1 << _CLOSE:
             return values - least, (most - least).bit_length()
     if pa.types.is_float64(type_):
-        # Arrow would distinguish NaNs by their bits.
         column = column.view(pa.int64())
     encoded = pc.dictionary_encode(column, null_encoding="encode")
     codes: Longs = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import eq
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Longs
+from engine.model.row import Row
+from engine.model.row_values import to_pylist
 from engine.model.types import Type
 
 Columns = tuple[pa.Array, ...]
@@ -69,6 +72,9 @@ def same_rows(left: Sequence[pa.Array], right: Sequence[pa.Array], size: int) ->
     """Flags of equal rows; NULL equals NULL, NaN equals nothing, as in Python."""
     same: Flags = np.ones(size, np.bool_)
     for column, other in zip(left, right, strict=True):
+        if pa.types.is_nested(column.type):
+            same &= np.fromiter(map(eq, to_pylist(column), to_pylist(other)), np.bool_, size)
+            continue
         equal = pc.equal(column, other)
         if equal.null_count:
             equal = pc.if_else(equal.is_null(), pc.and_(column.is_null(), other.is_null()), equal)
@@ -81,6 +87,11 @@ def row_of_groups(state: pa.RecordBatch, groups: int) -> Longs:
     rows = np.full(groups, -1, np.int64)
     rows[state.column(0).to_numpy()] = np.arange(state.num_rows)
     return rows
+
+
+def rows_of(state: pa.RecordBatch) -> list[Row]:
+    """The rows of a state in Python, without their groups."""
+    return list(zip(*map(to_pylist, state.columns[1:]), strict=True)) or [()] * state.num_rows
 
 
 def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[Longs, Columns]:

@@ -15,6 +15,7 @@ from engine.columnar.expiring import expired_of
 from engine.contract.columnar_kernel import (
     NEVER,
     Advanced,
+    BundleEnds,
     Chunk,
     ColumnarKernel,
     Layout,
@@ -66,8 +67,8 @@ class ChunkLoop:
         self._waiting.append(Input(seq, kind, row, port, step))
 
     def record_of_bundle(self, seq: int, step: bytes, port: int, kind: int, row: Row, end: End) -> None:
-        """Columnar kernels that are the only telling of their rule have no bundles."""
-        raise AssertionError(end)
+        """Take the next record of a bundle."""
+        self._waiting.append(Input(seq, kind, row, port, step, end))
 
     def fire_until(self, seq: int) -> None:
         """Process what has come up to an event, including its own watermark. Later records may follow."""
@@ -133,6 +134,7 @@ def chunk_of(
         for port, types in enumerate(layout.values)
     )
     seqs = np.array([item.seq for item in items], np.int64)
+    ends = _ends_of([item.end for item in items if item.end is not None])
     given = Records(
         np.array([place for place, _ in records], np.int64),
         seqs,
@@ -141,10 +143,18 @@ def chunk_of(
         np.array([item.port for item in items], np.int8),
         values,
         timeline.before(seqs),
-        None if now is None else np.array([now(seq) for seq in seqs.tolist()], np.int64),
+        None if now is None else np.array([now(seq) for seq in (ends.seqs if ends else seqs).tolist()], np.int64),
+        ends,
     )
     key_columns = tuple(pa.array([key[at] for key in keys], type_) for at, type_ in enumerate(layout.keys))
     return Chunk(key_columns, len(keys), given, _in_one_batch(states), goes_on)
+
+
+def _ends_of(ends: Sequence[End]) -> BundleEnds | None:
+    if not ends:
+        return None
+    seqs, steps, places = zip(*ends, strict=True)
+    return BundleEnds(np.array(seqs, np.int64), pa.array(steps, pa.binary()), np.array(places, np.int64))
 
 
 def _in_one_batch(states: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -34,6 +34,18 @@ NEVER: Final = MAX_WATERMARK
 """A watermark for which nothing waits: the end of a source fires everything due up to the ms before it."""
 
 
+class BundleEnds(NamedTuple):
+    """Of each record the end of its bundle, and the place of its key there, from 0."""
+
+    seqs: Longs
+    steps: pa.Array
+    places: Longs
+
+    def at(self, places: Longs) -> BundleEnds:
+        """Those of the records at these places."""
+        return BundleEnds(self.seqs[places], self.steps.take(pa.array(places)), self.places[places])
+
+
 @dataclass(frozen=True)
 class Records:
     """The input records of a chunk, one element each: by group, then position.
@@ -41,7 +53,9 @@ class Records:
     groups: each record's key, as a place in the chunk's keys. steps: binary; for a step with several inputs the path
     already ends with the port's ordinal. kinds: 0 +I, 1 -U, 2 +U, 3 -D. ports: the input. values: by port, the step's
     values (null in the records of other ports). watermarks: in ms, before each record's event; None without time.
-    now: the recorded clock in ms, at each record; None if no state expires.
+    now: the recorded clock in ms, at each record; None if no state expires. ends: in mini-batch; then a chunk has whole
+    bundles, and the clock is that of their ends. joint: there 1 for a row that the next record replaces, 2 for that
+    record, else 0.
     """
 
     groups: Longs
@@ -52,9 +66,26 @@ class Records:
     values: tuple[tuple[pa.Array, ...], ...]
     watermarks: Longs | None = None
     now: Longs | None = None
+    ends: BundleEnds | None = None
+    joint: Longs | None = None
 
     def __len__(self) -> int:
         return len(self.seqs)
+
+    def at(self, places: Longs) -> Records:
+        """The records at these places."""
+        indices = pa.array(places)
+        return Records(
+            self.groups[places],
+            self.seqs[places],
+            self.steps.take(indices),
+            self.kinds[places],
+            self.ports[places],
+            tuple(tuple(column.take(indices) for column in values) for values in self.values),
+            None if self.watermarks is None else self.watermarks[places],
+            None if self.now is None else self.now[places],
+            None if self.ends is None else self.ends.at(places),
+        )
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""One row per key: the kernels of deduplication and changelog normalisation, plain and columnar."""
+"""One row per key: the kernels of deduplication, of changelog normalisation and of upsert sinks."""

@@ -1,7 +1,8 @@
-"""The functions of deduplication that emit at once, on whole batches: `engine.deduplication.kernels`.
+"""The functions of deduplication that emit at once: the row of a key that is kept, and the output when it changes.
 
 The rows that are ever kept are determined first, for all keys at once. Each of them replaces the previous one of its
 key, or the row in the state.
+Source: Flink DeduplicateFunctionHelper and the functions that call it.
 """
 
 from __future__ import annotations
@@ -12,17 +13,32 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from engine.columnar.columns import Columns, by_group, joined, longs, row_of_groups, rows_of_others, same_rows, taken
+from engine.columnar.columns import (
+    Columns,
+    by_group,
+    joined,
+    longs,
+    row_of_groups,
+    rows_of,
+    rows_of_others,
+    same_rows,
+    taken,
+)
 from engine.columnar.paths import extended
 from engine.columnar.paths import taken as taken_paths
 from engine.columnar.runs import Flags, Runs, last_place, running_most, shifted
 from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
+from engine.contract.state_in_words import Description, Names, instant, kept_row, state_table
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+from engine.model.schema import Schema
 from engine.model.timeline import Timeline
 
 
 class RowTimeColumns:
-    """By event time, at once: a row that beats the kept one replaces it. State: its time; with -U itself."""
+    """By event time, at once: a row that beats the kept one replaces it. Nothing is ever too late.
+
+    A row is the output's columns (width), and its time in ms at time_at. State: its time; where -U goes out, itself.
+    """
 
     def __init__(
         self, layout: Layout, time_at: int, width: int, *, keep_last: bool, update_before: bool, tell_insert: bool
@@ -64,6 +80,11 @@ class RowTimeColumns:
         times, state_times = longs(records.values[0][self._time_at])[0], longs(state.column(1))[0]
         return (times, state_times) if self.ties_win else (~times, ~state_times)
 
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """The kept row with its time; where no -U goes out only the time is kept."""
+        kept = [state_table("Time of the kept row", ("event time",), [(instant(row[0]),)]) for row in rows_of(state)]
+        return (*_kept(state, names, first=1), *kept)
+
 
 class KeepFirstColumns:
     """The first row to arrive; all others are ignored. State: a row without columns, that the key was seen."""
@@ -90,11 +111,17 @@ class KeepFirstColumns:
         """None beats the first one."""
         return np.zeros(len(records), np.int64), np.zeros(state.num_rows, np.int64)
 
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """That the key was seen; its row is not kept."""
+        return seen("The key was seen: all further rows are ignored.") if len(state) else ()
+
 
 class KeepLastColumns:
     """The last row to arrive replaces the one before. State: the row, or nothing where every output is +U.
 
-    An unchanged row is left out, unless it has to be repeated. on_changelog: -U and -D delete the kept row.
+    An unchanged row is left out, unless it has to be repeated: where state may expire, that of its key downstream must
+    be refreshed. on_changelog: a retraction, even one that carries the key alone, deletes the kept row, which is
+    emitted as -D: so does a -U, since no +U has to follow it. Without a kept row it does nothing.
     """
 
     def __init__(
@@ -142,6 +169,12 @@ class KeepLastColumns:
         deletes = _deletes(records, rows, saved, np.flatnonzero(~puts & is_kept), place_before, runs.spread(row_of_run))
         emitted = _both(replaced.emitted(records, rows, before, INSERT), deletes)
         return Advanced(emitted, replaced.state(self.state_schema, chunk, columns, ended))
+
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """The kept row."""
+        if len(state) and not self._keeps_row:
+            return seen("The key has a row, which is not kept: it is never retracted.")
+        return _kept(state, names)
 
 
 @dataclass(frozen=True)
@@ -235,6 +268,22 @@ def _both(one: Emitted, other: Emitted) -> Emitted:
         np.concatenate((one.kinds, other.kinds)),
         joined(one.columns, other.columns),
     )
+
+
+def _kept(state: pa.RecordBatch, names: Names, first: int = 0) -> Description:
+    """The kept row of a key. first: the place of its first column in the state."""
+    return tuple(table for row in rows_of(state) if row[first:] for table in kept_row("Kept row", names, row[first:]))
+
+
+def seen(note: str) -> Description:
+    """That there is a key, of which nothing else is kept."""
+    return (state_table("Seen", ("key is done",), [(True,)], note),)
+
+
+def layout_of(schema: Schema, keys: Sequence[str], *, is_bundled: bool) -> int:
+    """The version of states since which one row per key is kept in columns (`Keyed.layout`)."""
+    is_odd = any(column.type.is_nested for column in schema) or any(schema.column(key).type.has_floats for key in keys)
+    return 8 if is_bundled or is_odd else 1
 
 
 def _row_fields(types: Sequence[pa.DataType]) -> list[tuple[str, pa.DataType]]:

@@ -1,4 +1,4 @@
-"""The completion of upserts on whole batches: `engine.operators.changelog_normalize.ChangelogNormalizeKernel`.
+"""The rule of changelog normalisation: the completion of upserts with the rows that they replace.
 
 After each record the key has either that record's row or none, so the previous record determines the replaced row.
 """
@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar import paths
-from engine.columnar.columns import flags, joined, row_of_groups, same_rows, taken
+from engine.columnar.columns import flags, joined, row_of_groups, rows_of, same_rows, taken
 from engine.columnar.runs import Runs, shifted
 from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Kinds, Layout, Longs, Records, state_batch
+from engine.contract.state_in_words import Description, Names, kept_row
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.timeline import Timeline
 
@@ -70,6 +71,10 @@ class ChangelogNormalizeColumns:
         )
         held_groups = np.flatnonzero(row_of_group != _NOTHING)
         return Advanced(emitted, state_batch(self.state_schema, held_groups, taken(rows, row_of_group[held_groups])))
+
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """The last row."""
+        return tuple(table for row in rows_of(state) for table in kept_row("Row of this key", names, row))
 
     def ranks(self, records: Records, state: pa.RecordBatch) -> tuple[Longs, Longs]:
         """All are equal but -U, which writes nothing."""

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from engine.columnar import paths
+from engine.columnar.codes import by_content
 from engine.columnar.columns import Columns, joined, taken, valid
 from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Chunk, Emitted, Kinds, Layout, Longs, Records
@@ -57,10 +58,10 @@ def can_match(chunk: Chunk) -> Flags:
 
 
 def identities(groups: Longs, columns: Sequence[pa.Array]) -> Longs:
-    """A number per row, the same for rows of one group that are equal in these columns, NULL to NULL."""
+    """A number per row, the same for rows of one group that are equal in these columns, NULL to NULL and NaN to NaN."""
     labels, size = groups, int(groups.max(initial=0)) + 1
     for column in columns:
-        codes = column.dictionary_encode(null_encoding="encode")
+        codes = by_content(column).dictionary_encode(null_encoding="encode")
         if size >= _ROOM // (len(codes.dictionary) + 1):
             values, labels = np.unique(labels, return_inverse=True)
             size = len(values)

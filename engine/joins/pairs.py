@@ -1,4 +1,4 @@
-"""The rule of joins on equal keys: the pairs of every record, and what becomes of the rows of both sides.
+"""The rule of joins over all rows: the pairs of every record, and what becomes of the rows of both sides.
 
     clock      0    4    9    12          the TTL is 10
     left       +a             +c
@@ -7,25 +7,27 @@
     pairs           ax   ay
 
 Rows are those of the state, then the records; each has a place in the order in which the rows of its side are joined,
-and keeps that of its first record, whatever replaces it. Where no row expires, all rows of a side have the same
-partners: the rows of the other one, which are only visited, and sorted, for what is emitted. The plain telling is
-`engine.joins.pairing`.
+and keeps that of its first record, whatever replaces it. Where no row expires and there is no further condition, all
+rows of a side have the same partners: the rows of the other one, which are only visited, and sorted, for what is
+emitted. Else each row has its own number of partners.
 Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinRecordStateViews.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
+from engine.joins.sorted_rows import number_of, settle
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 
-# So many new rows are inserted one by one; more are sorted with the others.
-_FEW: Final = 8
+Matches = Callable[[int, int], bool]
+"""Whether a left and a right row, by their numbers, meet the further condition."""
 
 
 class Paired(NamedTuple):
@@ -107,22 +109,27 @@ def paired(
     left_only: int,
     is_anti: int,
     is_inner: int,
+    joint: Longs,
+    matches: Matches | None,
 ) -> tuple[Longs, ...]:
     """The pairs. groups, ports, same, order: of the rows; same: below `numbers`, equal for what is one row of a side.
 
     order: the place of each. can_match: of each group. kept_...: of the rows of the state. kinds, now: of the records.
     ttls_ms, keeps, writes, is_unique, ignores: of each side, its TTL (0 for none), whether its rows are padded, whether
     a change of their partners writes them, whether a row replaces the one with its key, and whether the retraction of
-    an unknown row is ignored. What only tells of expiry is empty if no row expires.
+    an unknown row is ignored. joint: of the records, 1 for a row that the next one replaces, 2 for that one; empty
+    without bundles. What only tells of expiry is empty if no row expires, kept_partners if all have the same ones.
     """
     total, state_size, expires = len(groups), len(kept_counts), ttls_ms[0] + ttls_ms[1] > 0
-    aging = total if expires else 0
+    counts_each = expires or matches is not None
+    aging, counting = total if expires else 0, total if counts_each else 0
+    matched = list(range(0))
     out = Output(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
     met = Met(list(range(0)), list(range(0)), list(range(0)))
     keys = Keys(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
     lives, left = list(range(0)), list(range(0))
     current, counts, at = [0] * total, [0] * total, [-1] * numbers
-    firsts, ends, partners, dues = [-1] * aging, [-1] * aging, [0] * aging, [0] * aging
+    firsts, ends, partners, dues = [-1] * aging, [-1] * aging, [0] * counting, [0] * aging
     left_rows, right_rows, sorted_to, there, gone = list(range(0)), list(range(0)), [0, 0], [0, 0], [0, 0]
     next_kept, record = 0, state_size
     for group in range(len(can_match)):
@@ -138,8 +145,10 @@ def paired(
                 left_rows.append(row)
             else:
                 right_rows.append(row)
+            if counts_each:
+                partners[row] = kept_partners[next_kept]
             if expires:
-                firsts[row], partners[row], dues[row] = record, kept_partners[next_kept], kept_dues[next_kept]
+                firsts[row], dues[row] = record, kept_dues[next_kept]
                 if dues[row] > first_time:
                     lives.append(row)
                     key_first = record
@@ -149,8 +158,8 @@ def paired(
         while record < total and groups[record] == group:
             time, port = now[record - state_size] if expires else MIN_WATERMARK, ports[record]
             if time != MIN_WATERMARK and (ageless or soonest <= time):
-                _settle(left_rows, sorted_to, counts, gone, 0)
-                _settle(right_rows, sorted_to, counts, gone, 1)
+                settle(left_rows, sorted_to, counts, gone, 0)
+                settle(right_rows, sorted_to, counts, gone, 1)
                 # What was written before the clock's first time counts from the record that first finds it.
                 if ageless:
                     _begin(left_rows, dues, time, ttls_ms[0])
@@ -160,18 +169,28 @@ def paired(
                 last = max(last, _expire(right_rows, dues, same, current, at, time, record, 1, met))
                 soonest = min(_soonest(left_rows, dues), _soonest(right_rows, dues))
                 sorted_to[0], sorted_to[1] = len(left_rows), len(right_rows)
-                there[0], there[1] = _number(left_rows, counts), _number(right_rows, counts)
+                there[0], there[1] = number_of(left_rows, counts), number_of(right_rows, counts)
                 if key_first >= 0 and there[0] + there[1] == 0:
                     _end(keys, group, key_first, -1, last)
                     key_first = -1
             kind, is_there, partner = kinds[record - state_size], can_match[group], 1 - port
             adds, number = kind in (INSERT, UPDATE_AFTER), there[port]
             due = _due(time, ttls_ms[port])
-            replaces = False
+            replaces, is_joint = False, joint[record - state_size] if len(joint) > 0 else 0
             row = at[same[record]] if is_there else -1
             if is_there and not adds and row < 0 and ignores[port]:
                 record += 1
                 continue
+            met_number = there[partner]
+            if matches is not None and is_there:
+                rows = left_rows if port == 1 else right_rows
+                settle(rows, sorted_to, counts, gone, partner)
+                matched.clear()
+                met_number = 0
+                for other in rows:
+                    if _match(matches, record, current[other], port):
+                        matched.append(other)
+                        met_number += counts[other]
             if is_there and adds:
                 if row < 0:
                     row = order[record]
@@ -189,8 +208,10 @@ def paired(
                     counts[row] += 1
                 there[port] += 0 if replaces else 1
                 current[row] = record
+                if counts_each:
+                    partners[row] = met_number
                 if expires:
-                    partners[row], dues[row] = there[partner], due
+                    dues[row] = due
                     key_first = record if key_first < 0 else key_first
             elif is_there and row >= 0:
                 counts[row] -= 1
@@ -206,27 +227,33 @@ def paired(
                 soonest = min(soonest, due)
                 ageless = ageless or (due == MAX_WATERMARK and ttls_ms[port] > 0)
 
-            is_alone = not is_there or there[partner] == 0
+            is_alone = not is_there or met_number == 0
             if left_only and port == 0 and is_alone == is_anti:
                 _put(out, record, kind, record, -1, port)
             elif keeps[port] and is_alone:
                 _put(out, record, INSERT if adds else DELETE, record, -1, port)
             # Whether the rows of the other side have got their first partner, or have lost their last one.
             turns = (number if adds else there[port]) == 0
-            if not is_alone and not (left_only and (port == 0 or not (turns or expires))):
-                others = left_rows if port == 1 else right_rows
-                _settle(others, sorted_to, counts, gone, partner)
+            if not is_alone and not (left_only and (port == 0 or not (turns or counts_each))):
+                others = matched
+                if matches is None:
+                    others = left_rows if port == 1 else right_rows
+                    settle(others, sorted_to, counts, gone, partner)
                 pair = kind if is_inner or (not adds and not keeps[port]) else (INSERT if adds else DELETE)
                 turned = (DELETE if adds else INSERT) if is_anti else kind
                 written = _due(time, ttls_ms[partner])
                 for other in others:
-                    if expires:
+                    if counts_each:
                         was_alone = partners[other] == 0
                         partners[other] += int(was_alone or not replaces) if adds else -1
                         turns = was_alone if adds else partners[other] == 0
-                        if writes[partner]:
+                        if expires and writes[partner]:
                             dues[other] = written
                     theirs, pads = current[other], keeps[partner] and turns
+                    if pads and is_joint:
+                        # A partner of both is not padded in between.
+                        sibling = record + 1 if is_joint == 1 else record - 1
+                        pads = not _match(matches, sibling, theirs, port)
                     for _ in range(counts[other]):
                         if left_only and turns:
                             _put(out, record, turned, -1, theirs, port)
@@ -244,7 +271,7 @@ def paired(
         last = MIN_WATERMARK
         for side in range(2):
             rows = left_rows if side == 0 else right_rows
-            _settle(rows, sorted_to, counts, gone, side)
+            settle(rows, sorted_to, counts, gone, side)
             for row in rows:
                 left.append(row)
                 last = max(last, dues[row]) if expires else last
@@ -275,6 +302,13 @@ def paired(
     )
 
 
+def _match(matches: Matches | None, mine: int, theirs: int, port: int) -> bool:
+    """Whether a row of the record's own side and one of the other side meet the condition."""
+    if matches is not None:
+        return matches(mine, theirs) if port == 0 else matches(theirs, mine)
+    return True
+
+
 def _put(out: Output, cause: int, kind: int, mine: int, theirs: int, port: int) -> None:
     """Emit a row of the record's own side beside one of the other side."""
     out.causes.append(cause)
@@ -294,40 +328,6 @@ def _end(keys: Keys, group: int, first: int, end: int, due: int) -> None:
 def _due(time: int, ttl_ms: int) -> int:
     """When a row expires that is written at this time of the clock."""
     return MAX_WATERMARK if time == MIN_WATERMARK or ttl_ms == 0 else time + ttl_ms
-
-
-def _settle(rows: list[int], sorted_to: list[int], counts: list[int], gone: list[int], side: int) -> None:
-    """Sort the rows of a side that have come since it was sorted, and leave out those that are gone."""
-    if gone[side]:
-        staying, first = 0, sorted_to[side]
-        for at, row in enumerate(rows):
-            if at == first:
-                sorted_to[side] = staying
-            if counts[row]:
-                rows[staying] = row
-                staying += 1
-        sorted_to[side] = min(sorted_to[side], staying)
-        while len(rows) > staying:
-            rows.pop()
-        gone[side] = 0
-    if len(rows) - sorted_to[side] > _FEW:
-        rows.sort()
-    else:
-        for at in range(max(1, sorted_to[side]), len(rows)):
-            row, place = rows[at], at
-            while place and rows[place - 1] > row:
-                rows[place] = rows[place - 1]
-                place -= 1
-            rows[place] = row
-    sorted_to[side] = len(rows)
-
-
-def _number(rows: list[int], counts: list[int]) -> int:
-    """How many rows there are, with their copies."""
-    number = 0
-    for row in rows:
-        number += counts[row]
-    return number
 
 
 def _begin(rows: list[int], dues: list[int], time: int, ttl_ms: int) -> None:

@@ -16,103 +16,31 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from engine.columnar.columns import without_equality
 from engine.columnar.expiring import expiring_columns
 from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import PUTS, by_key
 from engine.contract.bundling import bundling
 from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
-from engine.contract.expiry import Expiry, expiring
+from engine.contract.expiry import Expiry
 from engine.contract.frames import KIND
-from engine.contract.kernel import Kernel, Key, Output
 from engine.contract.meaning import Emission, Meaning, of_result
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
 from engine.contract.parameters import Columns, SqlOrNone, parameter
 from engine.contract.requirements import Offer
-from engine.contract.state_in_words import Description, Names, kept_row
 from engine.contract.step import Keyed, KeyedInput
+from engine.deduplication.columnar import layout_of
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.expressions.conditions import require_condition
-from engine.model.changelog import (
-    ALL_CHANGES,
-    DELETE,
-    INSERT,
-    UPDATE_AFTER,
-    UPDATE_BEFORE,
-    ChangelogMode,
-    RowKind,
-    UpdateKind,
-)
+from engine.mini_batch.kernels import bundled_columns, last_but_update_before
+from engine.model.changelog import ALL_CHANGES, UPDATE_BEFORE, ChangelogMode, RowKind, UpdateKind
 from engine.model.options import has_state_ttl, state_ttl_ms
 from engine.model.origin import Origin
-from engine.model.row import Row
 from engine.model.schema import Schema
 from engine.model.types import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-class ChangelogNormalizeKernel(Kernel):
-    """One key. A row is the output's columns, then whether it meets the condition. State: the last row."""
-
-    def __init__(self, *, update_before: bool, repeat: bool) -> None:
-        self.update_before = update_before
-        self.repeat = repeat
-        self.kept: Row | None = None
-
-    def start(self, key: Key, state: Row | None) -> None:
-        """Begin with the last row."""
-        self.kept = state
-
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Replace or delete the row of the key."""
-        if kind == UPDATE_BEFORE:
-            self.writes = False
-            return
-        *values, is_wanted = row
-        old_row = self.kept
-        if kind == DELETE or not is_wanted:
-            if old_row is not None:
-                out.emit(DELETE, old_row)
-                self.kept = None
-            return
-        self.kept = new_row = tuple(values)
-        if old_row is None:
-            out.emit(INSERT, new_row)
-        elif old_row != new_row or self.repeat:
-            if self.update_before:
-                out.emit(UPDATE_BEFORE, old_row)
-            out.emit(UPDATE_AFTER, new_row)
-
-    def finish(self) -> Row | None:
-        """The last row."""
-        return self.kept
-
-    def describe(self, names: Names) -> Description:
-        """The last row."""
-        return kept_row("Row of this key", names, self.kept)
-
-
-class BundledChangelogNormalize(ChangelogNormalizeKernel):
-    """The same in mini-batch: the last record of a bundle counts."""
-
-    last: tuple[int, Row] | None = None
-
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
-        """Buffer the record in place of the previous one."""
-        self.writes = False
-        if kind != UPDATE_BEFORE:
-            self.last = kind, row
-
-    def on_bundle(self, out: Output) -> None:
-        """Process the last record of the bundle."""
-        self.writes = self.last is not None
-        if self.last is not None:
-            kind, row = self.last
-            self.last = None
-            super().on_record(kind, row, out)
 
 
 class ChangelogNormalize(Operator):
@@ -171,27 +99,17 @@ class ChangelogNormalize(Operator):
         """All columns by key, and whether the row meets the condition."""
         wanted = "TRUE" if self.condition is None else f"coalesce({self.condition}, FALSE)"
         columns = (*map(quote, context.schema.names), wanted)
-        bundles = bundling(context.options)
-        kernel = partial(
-            ChangelogNormalizeKernel if bundles is None else BundledChangelogNormalize,
+        make = partial(
+            ChangelogNormalizeColumns,
             update_before=context.generate_update_before,
             repeat=has_state_ttl(context.options),
         )
+        bundles, ttl_ms = bundling(context.options), state_ttl_ms(context.options)
+        columnar = expiring_columns(Columnar(make, "columnar: the last row of each key"), ttl_ms)
+        columnar = bundled_columns(columnar, bundles, last_but_update_before)
         inputs = (KeyedInput(tuple(map(quote, self.keys)), columns),)
-        expires = expiring(kernel, state_ttl_ms(context.options))
-        return Keyed(inputs, expires, bundling=bundles, columnar=self._columnar(context))
-
-    def _columnar(self, context: StepContext) -> Columnar:
-        repeat = has_state_ttl(context.options)
-        if bundling(context.options) is not None:
-            return Columnar(None, "record by record: mini-batch folds its bundles key by key")
-        if refused := without_equality(context.schema.column(key, context.node, "keys").type for key in self.keys):
-            return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
-        nested = [column.type for column in context.schema if column.type.is_nested]
-        if nested and not repeat:
-            return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
-        make = partial(ChangelogNormalizeColumns, update_before=context.generate_update_before, repeat=repeat)
-        return expiring_columns(Columnar(make, "columnar: the last row of each key"), state_ttl_ms(context.options))
+        layout = layout_of(context.schema, self.keys, is_bundled=bundles is not None)
+        return Keyed(inputs, None, bundling=bundles, columnar=columnar, layout=layout)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """The last record of each key, if it is a row and meets the condition."""

@@ -12,14 +12,13 @@ ProcTimeDeduplicateKeepFirstRowFunction, ProcTimeDeduplicateKeepLastRowFunction,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self, assert_never
 
 from pydantic import model_validator
 
-from engine.columnar.columns import without_equality
 from engine.columnar.expiring import expiring_columns
 from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import PUTS, first_of
@@ -28,7 +27,6 @@ from engine.contract.columnar_kernel import Columnar
 from engine.contract.derived import Derived, constant
 from engine.contract.expiry import RECORD_BY_RECORD, Expiry, expiring
 from engine.contract.frames import PLACED
-from engine.contract.kernel import Kernel
 from engine.contract.late_port import RoutesLate
 from engine.contract.late_rule import LateRule, OwnTime
 from engine.contract.meaning import Emission, Meaning
@@ -37,16 +35,10 @@ from engine.contract.own_ttl import OwnTtl
 from engine.contract.parameters import Columns, parameter
 from engine.contract.requirements import Offer, require_event_time, require_insert_only
 from engine.contract.step import Keyed, KeyedInput, Step
-from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
+from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns, layout_of
 from engine.deduplication.columnar_first_row import RowTimeKeepFirstColumns
-from engine.deduplication.kernels import (
-    KeepFirstKernel,
-    KeepLastKernel,
-    KeepLastOnChangelogKernel,
-    RowTimeKeepFirstKernel,
-    RowTimeKernel,
-)
-from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
+from engine.deduplication.kernels import RowTimeKeepFirstKernel
+from engine.mini_batch.kernels import ByTime, Fold, bundled_columns, every, first, last
 from engine.model.changelog import ALL_CHANGES, INSERT_ONLY, INSERT_UPDATE, ChangelogMode, RowKind, UpdateKind
 from engine.model.column_intervals import above_calc
 from engine.model.free_names import free_name
@@ -209,14 +201,18 @@ class Deduplicate(RoutesLate, OwnTtl):
                 time_at = len(values)
                 values = (*values, time.milliseconds)
         function = self._function(context.inputs[0].derived)
+        waits = function is Function.ROWTIME_FIRST_COMPLETE
+        bundles = None if waits else bundling(context.options)
+        first_row = partial(RowTimeKeepFirstKernel, time_at, len(schema))
         return Keyed(
             inputs=(KeyedInput(tuple(map(quote, self.keys)), values),),
-            kernel=self._kernel(function, context, time_at, len(schema)),
-            uses_time=function is Function.ROWTIME_FIRST_COMPLETE,
+            kernel=expiring(first_row, state_ttl_ms(context.options)) if waits else None,
+            uses_time=waits,
             by_event_time=self.order is RowOrder.EVENT_TIME,
             # Its output waits for the watermark anyway.
-            bundling=None if function is Function.ROWTIME_FIRST_COMPLETE else bundling(context.options),
+            bundling=bundles,
             columnar=self._columnar(function, context, time_at, len(schema)),
+            layout=1 if waits else layout_of(schema, self.keys, is_bundled=bundles is not None),
         )
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
@@ -307,66 +303,25 @@ class Deduplicate(RoutesLate, OwnTtl):
             case _:
                 return Function.PROCTIME_LAST if input_.is_insert_only else Function.CHANGELOG_LAST
 
-    def _kernel(self, function: Function, context: StepContext, time_at: int, width: int) -> Callable[[], Kernel]:
-        kernel = expiring(self._plain_kernel(function, context, time_at, width), state_ttl_ms(context.options))
-        if bundling(context.options) is None:
-            return kernel
-        match function:
-            case Function.ROWTIME_FIRST_COMPLETE:
-                return kernel
-            case Function.PROCTIME_FIRST:
-                return partial(BundledKernel, kernel, first)
-            case Function.PROCTIME_LAST | Function.CHANGELOG_LAST:
-                return partial(BundledKernel, kernel, last)
-            case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
-                compacts = is_on(context.options, COMPACT)
-                fold = ByTime(time_at, keep_last=self.keep is Keep.LAST) if compacts else every
-                return partial(BundledKernel, kernel, fold)
-            case _:
-                assert_never(function)
-
-    def _plain_kernel(self, function: Function, context: StepContext, time_at: int, width: int) -> Callable[[], Kernel]:
-        before, repeat = context.generate_update_before, has_state_ttl(context.options)
-        tell_insert = _tells_insert(context)
-        match function:
-            case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
-                last = self.keep is Keep.LAST
-                settings = {"keep_last": last, "update_before": before, "tell_insert": tell_insert}
-                return partial(RowTimeKernel, time_at, width, **settings)
-            case Function.ROWTIME_FIRST_COMPLETE:
-                return partial(RowTimeKeepFirstKernel, time_at, width)
-            case Function.PROCTIME_FIRST:
-                return KeepFirstKernel
-            case Function.PROCTIME_LAST:
-                return partial(KeepLastKernel, update_before=before, tell_insert=tell_insert, repeat=repeat)
-            case Function.CHANGELOG_LAST:
-                return partial(KeepLastOnChangelogKernel, update_before=before, tell_insert=True, repeat=repeat)
-            case _:
-                assert_never(function)
-
     def _columnar(self, function: Function, context: StepContext, time_at: int, width: int) -> Columnar:
-        schema, before = context.inputs[0].schema, context.generate_update_before
-        repeat, tell_insert = has_state_ttl(context.options), _tells_insert(context)
-        if bundling(context.options) is not None and function is not Function.ROWTIME_FIRST_COMPLETE:
-            return Columnar(None, "record by record: mini-batch folds its bundles key by key")
-        ttl_ms = state_ttl_ms(context.options)
-        if ttl_ms and function is Function.ROWTIME_FIRST_COMPLETE:
-            # A candidate does not expire, and what a timer writes does.
-            return RECORD_BY_RECORD
-        if refused := without_equality(schema.column(key).type for key in self.keys):
-            return Columnar(None, f"record by record: a key of {refused.flink} has no columnar kernel")
+        before, repeat = context.generate_update_before, has_state_ttl(context.options)
+        tell_insert, ttl_ms = _tells_insert(context), state_ttl_ms(context.options)
+        by_time = ByTime(time_at, keep_last=self.keep is Keep.LAST) if is_on(context.options, COMPACT) else every
+        fold: Fold = last
         match function:
             case Function.ROWTIME_LAST | Function.ROWTIME_FIRST:
-                kernel = partial(RowTimeColumns, time_at=time_at, width=width, keep_last=self.keep is Keep.LAST)
-                by_time = partial(kernel, update_before=before, tell_insert=tell_insert)
-                return expiring_columns(Columnar(by_time, f"columnar: the {self.keep.value} row by event time"), ttl_ms)
+                make = partial(RowTimeColumns, time_at=time_at, width=width, keep_last=self.keep is Keep.LAST)
+                make = partial(make, update_before=before, tell_insert=tell_insert)
+                rule, fold = Columnar(make, f"columnar: the {self.keep.value} row by event time"), by_time
+            case Function.ROWTIME_FIRST_COMPLETE:
+                waits = partial(RowTimeKeepFirstColumns, time_at=time_at, width=width)
+                # A candidate does not expire, and what a timer writes does.
+                why = "columnar: the first row by event time, when complete"
+                return RECORD_BY_RECORD if ttl_ms else Columnar(waits, why)
             case Function.PROCTIME_FIRST:
-                return expiring_columns(Columnar(KeepFirstColumns, "columnar: the first row by arrival"), ttl_ms)
+                rule, fold = Columnar(KeepFirstColumns, "columnar: the first row by arrival"), first
             case Function.PROCTIME_LAST | Function.CHANGELOG_LAST:
                 on_changelog = function is Function.CHANGELOG_LAST
-                nested = [column.type for column in schema if column.type.is_nested and not repeat]
-                if nested and (tell_insert or on_changelog):
-                    return Columnar(None, f"record by record: rows with {nested[0]} are compared one by one")
                 by_arrival = partial(
                     KeepLastColumns,
                     update_before=before,
@@ -375,12 +330,10 @@ class Deduplicate(RoutesLate, OwnTtl):
                     on_changelog=on_changelog,
                 )
                 what = "of a changelog" if on_changelog else "by arrival"
-                return expiring_columns(Columnar(by_arrival, f"columnar: the last row {what}"), ttl_ms)
-            case Function.ROWTIME_FIRST_COMPLETE:
-                waits = partial(RowTimeKeepFirstColumns, time_at=time_at, width=width)
-                return Columnar(waits, "columnar: the first row by event time, when complete")
+                rule = Columnar(by_arrival, f"columnar: the last row {what}")
             case _:
                 assert_never(function)
+        return bundled_columns(expiring_columns(rule, ttl_ms), bundling(context.options), fold)
 
 
 def _tells_insert(context: StepContext) -> bool:

@@ -13,7 +13,6 @@ a replacement as an additional partner (FLINK-40681); here it is not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.contract.batch_input import BatchInput
@@ -26,11 +25,9 @@ from engine.contract.parameters import DurationOrNone, parameter
 from engine.contract.requirements import Offer
 from engine.contract.step import Keyed
 from engine.joins.batch import paired
-from engine.joins.columnar import columnar_join
+from engine.joins.columnar import columnar_join, layout_of
 from engine.joins.equal_keys import KeyedJoin, LeftKeys, RightKeys
-from engine.joins.pairing import PairingJoin, SemiAntiJoin
 from engine.joins.sides import SIDES, JoinKind, join_intervals, join_keys, join_moves, join_side, joined
-from engine.mini_batch.join_kernel import BundledJoin
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
 from engine.model.options import expires, state_ttl_ms
 from engine.model.schema import Schema
@@ -137,24 +134,11 @@ class Join(KeyedJoin):
         ttls_ms = self.state_ttls_ms(context.options)
         given = self.sides(context.node, left, right, timed=False)
         bundles = None if self.kind.is_left_only else bundling(context.options)
-        columnar = columnar_join(
-            self.kind,
-            left_side,
-            right_side,
-            [left.column(key).type for key in self.left_keys],
-            has_condition=matches is not None,
-            is_bundled=bundles is not None,
-            ttls_ms=ttls_ms,
-        )
-        layout = 7 if columnar.make is not None and not any(ttls_ms) else 1
-        if self.kind.is_left_only:
-            semi = partial(SemiAntiJoin, self.kind, left_side, right_side, matches, ttls_ms)
-            return Keyed(given, semi, columnar=columnar, holds=SIDES, layout=layout)
-        pairing = partial(PairingJoin, self.kind, left_side, right_side, matches, ttls_ms)
-        if bundles is None:
-            return Keyed(given, pairing, columnar=columnar, holds=SIDES, layout=layout)
-        bundled = partial(BundledJoin, pairing, self.kind, left_side, right_side)
-        return Keyed(given, bundled, bundling=bundles, columnar=columnar, holds=SIDES)
+        sides = (left_side, right_side)
+        columnar = columnar_join(self.kind, sides, ttls_ms, matches, bundles)
+        key_types = [left.column(key).type for key in self.left_keys]
+        layout = layout_of(key_types, sides, ttls_ms, is_simple=matches is None and bundles is None)
+        return Keyed(given, None, bundling=bundles, columnar=columnar, holds=SIDES, layout=layout)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """JOIN ... ON."""

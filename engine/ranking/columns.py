@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.columnar.codes import codes_of, order_of
+from engine.columnar.codes import by_content, codes_of, order_of
 from engine.columnar.columns import Columns, joined, taken
 from engine.columnar.paths import extended
 from engine.columnar.paths import taken as steps_of
@@ -23,7 +23,7 @@ from engine.contract.columnar_kernel import Advanced, Chunk, Emitted, Kinds, Lay
 from engine.contract.frames import GROUP
 from engine.contract.state_in_words import Description, Names
 from engine.model.changelog import INSERT, UPDATE_AFTER
-from engine.model.row import Row, frozen
+from engine.model.row import Row
 from engine.model.row_values import to_pylist
 from engine.ranking.columnar_order_keys import order_keys, packed
 from engine.ranking.ranks import Ranks, rows_by_rank
@@ -159,15 +159,8 @@ def in_order(rows: Rows, order: Sequence[SortColumn], places: Longs) -> tuple[Lo
 
 def numbers_of_equals(groups: Longs, rows: Sequence[pa.Array]) -> Longs:
     """A number from 0 for each row, the same for equal rows of a group."""
-    columns = [_by_content(column) if pa.types.is_nested(column.type) else column for column in rows]
-    codes, bits = codes_of([pa.array(groups), *columns], len(groups))
+    codes, bits = codes_of([pa.array(groups), *map(by_content, rows)], len(groups))
     order = order_of(codes, bits)
     numbers = np.empty(len(groups), np.int64)
     numbers[order] = Runs.of(codes[order]).numbers
     return numbers
-
-
-def _by_content(column: pa.Array) -> pa.Array:
-    """A number for each nested value."""
-    numbers: dict[object, int] = {}
-    return pa.array([numbers.setdefault(frozen(value), len(numbers)) for value in to_pylist(column)], pa.int64())

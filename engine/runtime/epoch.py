@@ -234,7 +234,7 @@ class EpochRunner:
             # Its own timers follow the incoming watermark; its delay applies only to the operators below.
             clock = replace(self._clock(node.above, events), zone=step.zone)
         layout = layout_of(node, gathered.shape)
-        make = step.columnar.make if step.bundling is None else None
+        make = step.columnar.make
         schema = plain_state(expires=events.clock is not None) if make is None else make(layout).state_schema
         states = StateStore(self.workspace, self._states.get(node.id, ()), gathered.shape.key_fields, schema)
         files = NodeFiles(

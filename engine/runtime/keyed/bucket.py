@@ -9,7 +9,7 @@ slices of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ from engine.columnar.codes import codes_of, order_of
 from engine.columnar.positions import by_position
 from engine.columnar.runs import Runs
 from engine.contract.columnar_kernel import Longs, no_state
-from engine.contract.frames import GROUP, arrow_fields
+from engine.contract.frames import ENDS, GROUP, arrow_fields
 from engine.runtime.keyed.inputs import Gathered, key_hashes
 from engine.runtime.keyed.states import Kept, StateStore
 
@@ -71,9 +71,20 @@ class Bucket:
             low, end = int(starts[first]), int(ends[first])
             # The state of the key is complete in its first slice.
             state_rows = int((self.order[low:end] < len(self.kept.is_empty)).sum())
-            for at, high in pairwise([low, *range(low + state_rows + size, end, size), end]):
+            for at, high in pairwise([low, *self._cuts(low + state_rows, end, size), end]):
                 yield self._slice(at, high, np.array([at]), goes_on=high < end, is_rest=at > low)
             first += 1
+
+    def _cuts(self, low: int, end: int, size: int) -> Sequence[int]:
+        """The places at which the records of a key are cut into slices; bundles stay whole."""
+        cuts = range(low + size, end, size)
+        if not cuts or ENDS[0] not in self.records.schema.names:
+            return cuts
+        rows = self.records.select(ENDS[:2]).take(pa.array(self.order[low:end] - len(self.kept.is_empty)))
+        bundles = Runs.of(codes_of(rows.columns, len(rows))[0]).starts + low
+        after = np.searchsorted(bundles, cuts)
+        first_rows: list[int] = np.unique(bundles[after[after < len(bundles)]]).tolist()
+        return first_rows
 
     def _slice(self, low: int, high: int, starts: Longs, *, goes_on: bool = False, is_rest: bool = False) -> Slice:
         places = self.order[low:high]

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from engine.columnar.expiring import expired_of
 from engine.contract.columnar_kernel import (
     Advanced,
+    BundleEnds,
     Chunk,
     ColumnarKernel,
     InShortChunks,
@@ -30,7 +31,7 @@ from engine.contract.columnar_kernel import (
     Records,
     TimedKernel,
 )
-from engine.contract.frames import GROUP, KIND, PORT, SEQ, STEP
+from engine.contract.frames import ENDS, GROUP, KIND, PORT, SEQ, STEP
 from engine.model.timeline import Timeline
 from engine.runtime.arrivals.clocks import Clock, RecordedClock, due_until
 from engine.runtime.edges.records import repeated
@@ -120,9 +121,13 @@ class _Loop:
         ports: Kinds = rows.column(PORT).to_numpy() if has_ports else np.zeros(size, np.int8)
         values = tuple(tuple(rows.column(name) for name in names) for names in shape.values)
         watermarks = self._timeline.before(seqs) if self._task.clock is not None else None
+        ends = None
+        if ENDS[0] in rows.schema.names:
+            end_seqs, end_steps, places = map(rows.column, ENDS)
+            ends = BundleEnds(end_seqs.to_numpy(), end_steps, places.to_numpy())
         # At an event, its own time included.
-        now = None if self._now is None else self._now.before(seqs + 1)
-        return Records(part.groups, seqs, steps, kinds, ports, values, watermarks, now)
+        now = None if self._now is None else self._now.before((seqs if ends is None else ends.seqs) + 1)
+        return Records(part.groups, seqs, steps, kinds, ports, values, watermarks, now, ends)
 
     def _write(self, advanced: Advanced, records: Records) -> None:
         emitted = advanced.emitted

@@ -12,8 +12,8 @@ from engine.columnar.expiring import expiring_columns
 from engine.contract.columnar_kernel import Columnar, Layout
 from engine.contract.expiry import expiring
 from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
-from engine.operators.changelog_normalize import ChangelogNormalizeKernel
 from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_equal, inputs
+from tests.engine.columnar.one_row_per_key import ChangelogNormalizeKernel
 
 ROW = (pa.string(), pa.int64(), pa.float64())
 LAYOUT = Layout((pa.string(),), ((*ROW, pa.bool_()),), ROW)

@@ -46,14 +46,9 @@ def choice(left: tuple[str, dict[str, object]], kind: str, options: Mapping[str,
     [
         (aggregate("SUM"), "left", {}, "columnar: rows meet by the join key alone"),
         (aggregate("SUM"), "anti", MINI_BATCH, "columnar: rows meet by the join key alone"),
-        (aggregate("SUM"), "left", MINI_BATCH, "record by record: mini-batch folds the changes of a bundle first"),
+        (aggregate("SUM"), "left", MINI_BATCH, "columnar: rows meet by the join key alone, bundle by bundle"),
         (columns("k", "v"), "inner", {}, "columnar: rows meet by the join key alone"),
-        (
-            columns("k", "w"),
-            "inner",
-            {},
-            "record by record: the left input's row has a type that is compared value by value",
-        ),
+        (columns("k", "w"), "inner", {}, "columnar: rows meet by the join key alone"),
     ],
 )
 def test_a_join(left: tuple[str, dict[str, object]], kind: str, options: Mapping[str, str], why: str) -> None:
@@ -62,4 +57,4 @@ def test_a_join(left: tuple[str, dict[str, object]], kind: str, options: Mapping
 
 def test_a_join_with_a_further_condition() -> None:
     why = choice(aggregate("SUM"), "inner", {}, condition="s > s0")
-    assert why == "record by record: a further condition is checked pair by pair"
+    assert why == "columnar: a further condition is checked pair by pair"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -10,17 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.contract.bundling import Bundling
 from engine.contract.columnar_kernel import Layout
-from engine.contract.kernel import Input
+from engine.contract.kernel import Input, Kernel
 from engine.joins.columnar import columnar_join
 from engine.joins.columnar_rows import identities
-from engine.joins.pairing import PairingJoin, SemiAntiJoin
+from engine.joins.equal_keys import Matches
 from engine.joins.pairs import paired
 from engine.joins.sides import JoinKind, JoinSide
-from engine.model.types import BIGINT, BINARY, DOUBLE, INT, STRING, TIMESTAMP
+from engine.mini_batch.bundles import Bundles, KeyedRecord
+from engine.model.types import BIGINT, BINARY, DOUBLE, STRING, TIMESTAMP
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs, run_both_ways
+from tests.engine.columnar.join_by_record import BundledJoin, PairingJoin, SemiAntiJoin
 
-# Floating point only for sides with one row per key: other sides identify rows by their values.
 LEFT, RIGHT = (pa.string(), pa.int64()), (pa.string(), pa.float64(), pa.binary())
 SINGLE = (
     JoinSide("JoinKeyContainsUniqueKey", len(LEFT), (), ""),
@@ -35,14 +38,22 @@ BY_NUMBER = JoinSide("HasUniqueKey", 3, (1,), "", MANY_TYPES)
 ONE = JoinSide("JoinKeyContainsUniqueKey", 3, (), "", MANY_TYPES)
 
 
-def rules(kind: JoinKind, sides: tuple[JoinSide, JoinSide] = SINGLE, ttls_ms: tuple[int, int] = (0, 0)) -> Rules:
+def rules(
+    kind: JoinKind,
+    sides: tuple[JoinSide, JoinSide] = SINGLE,
+    ttls_ms: tuple[int, int] = (0, 0),
+    matches: Callable[[], Matches] | None = None,
+    bundles: Bundling | None = None,
+) -> Rules:
     """Both kernels of a join."""
-    make = columnar_join(kind, *sides, (), has_condition=False, is_bundled=False, ttls_ms=ttls_ms).make
+    make = columnar_join(kind, sides, ttls_ms, matches, bundles).make
     assert make is not None
     values = (LEFT, RIGHT) if sides is SINGLE else (MANY, MANY)
     output = values[0] if kind.is_left_only else (*values[0], *values[1])
     cls = SemiAntiJoin if kind.is_left_only else PairingJoin
-    plain = partial(cls, kind, *sides, None, ttls_ms)
+    plain: Callable[[], Kernel] = partial(cls, kind, *sides, matches, ttls_ms)
+    if bundles is not None:
+        plain = partial(BundledJoin, plain, kind, *sides)
     return Rules(plain, make, Layout((pa.string(), pa.int64()), values, output))
 
 
@@ -149,39 +160,55 @@ def test_equal_rows_of_a_group_have_one_identity(given: list[tuple[int, str | No
     assert len(set(numbers)) == len(set(given)) == len(set(zip(given, numbers, strict=True)))
 
 
-DOUBLES = JoinSide("NoUniqueKey", 2, None, "", (BIGINT, DOUBLE))
+def _differ() -> Matches:
+    return lambda pair: pair[1] != pair[4]
+
+
+@settings(max_examples=120)
+@given(
+    kinds,
+    pairs_of_sides,
+    TTLS | st.just((0, 0)),
+    inputs(keys=few_keys, rows=(many, many), kinds=FEW_TAKEN_BACK, min_size=10, max_size=40, has_clock=True),
+)
+def test_rows_that_meet_a_condition_come_to_the_same(
+    kind: JoinKind, sides: tuple[JoinSide, JoinSide], ttls_ms: tuple[int, int], given: Given
+) -> None:
+    check_equal(rules(kind, sides, ttls_ms, _differ), given)
+
+
+@settings(max_examples=150)
+@given(
+    kinds.filter(lambda kind: not kind.is_left_only),
+    pairs_of_sides,
+    st.sampled_from([None, _differ]),
+    st.integers(1, 8),
+    inputs(keys=few_keys, rows=(many, many), kinds=FEW_TAKEN_BACK, min_size=10, max_size=40),
+)
+def test_bundles_come_to_the_same(
+    kind: JoinKind,
+    sides: tuple[JoinSide, JoinSide],
+    matches: Callable[[], Matches] | None,
+    size: int,
+    given: Given,
+) -> None:
+    bundling = Bundling(size)
+    keyed = [KeyedRecord(key, item) for key, item in given.records]
+    bundled = Bundles(bundling, np.zeros(0, np.int64), 0).bundled(keyed, 2)
+    ended = tuple((key, item) for key, item in bundled if item.end is not None)
+    check_equal(rules(kind, sides, (0, 0), matches, bundling), Given(ended))
 
 
 @pytest.mark.parametrize(
-    ("sides", "has_condition", "is_bundled", "ttls_ms", "why"),
+    ("given_", "matches", "bundles", "why"),
     [
-        (SINGLE, False, False, (0, 0), "columnar: rows meet by the join key alone"),
-        (SINGLE, True, False, (0, 0), "record by record: a further condition is checked pair by pair"),
-        (SINGLE, False, True, (0, 0), "record by record: mini-batch folds the changes of a bundle first"),
-        ((ONE, BY_CONTENT), False, False, (0, 0), "columnar: rows meet by the join key alone"),
-        (SINGLE, False, False, (5, 0), "columnar: rows meet by the join key alone"),
-        (SINGLE, True, False, (5, 0), "record by record: a further condition is checked pair by pair"),
-        (
-            (DOUBLES, ONE),
-            False,
-            False,
-            (0, 5),
-            "record by record: the left input's row has a type that is compared value by value",
-        ),
+        ((0, 0), None, None, "columnar: rows meet by the join key alone"),
+        ((5, 0), None, None, "columnar: rows meet by the join key alone"),
+        ((0, 0), _differ, None, "columnar: a further condition is checked pair by pair"),
+        ((0, 0), None, Bundling(3), "columnar: rows meet by the join key alone, bundle by bundle"),
     ],
 )
 def test_the_choice_says_why(
-    sides: tuple[JoinSide, JoinSide], has_condition: bool, is_bundled: bool, ttls_ms: tuple[int, int], why: str
+    given_: tuple[int, int], matches: Callable[[], Matches] | None, bundles: Bundling | None, why: str
 ) -> None:
-    choice = columnar_join(
-        JoinKind.LEFT, *sides, [], has_condition=has_condition, is_bundled=is_bundled, ttls_ms=ttls_ms
-    )
-    assert choice.why == why
-    assert (choice.make is not None) == why.startswith("columnar")
-
-
-def test_a_key_that_may_be_nan_goes_record_by_record() -> None:
-    choice = columnar_join(
-        JoinKind.INNER, ONE, ONE, [INT, DOUBLE], has_condition=False, is_bundled=False, ttls_ms=(0, 0)
-    )
-    assert choice.why == "record by record: a key of DOUBLE has no columnar kernel"
+    assert columnar_join(JoinKind.LEFT, SINGLE, given_, matches, bundles).why == why

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
 
+from engine.contract.columnar_kernel import ColumnarKernel, Layout
 from engine.contract.operator import StepContext
 from engine.contract.step import Keyed
+from engine.deduplication.columnar_normalize import ChangelogNormalizeColumns
 from engine.errors import ExpressionError, UnknownColumn
-from engine.operators.changelog_normalize import BundledChangelogNormalize, ChangelogNormalizeKernel
+from engine.mini_batch.kernels import BundledColumns, last_but_update_before
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import plan_of, rows
 
@@ -27,6 +30,10 @@ seq kind k  v    wanted
 6   -D   a  2    true
 7   +U   b  5    true
 """
+
+
+def normalizing(*, update_before: bool = True, repeat: bool = False) -> Callable[[Layout], ColumnarKernel]:
+    return partial(ChangelogNormalizeColumns, update_before=update_before, repeat=repeat)
 
 
 test_in_mini_batch_the_last_record_of_a_key_and_bundle_counts = check_cases(
@@ -54,7 +61,7 @@ test_in_mini_batch_the_last_record_of_a_key_and_bundle_counts = check_cases(
             9   -U   b  5
             9   +U   b  6
             """,
-            lambda: BundledChangelogNormalize(update_before=True, repeat=False),
+            columnar=partial(BundledColumns, make=normalizing(), fold=last_but_update_before),
             key=("k",),
             bundle=3,
         )
@@ -63,10 +70,7 @@ test_in_mini_batch_the_last_record_of_a_key_and_bundle_counts = check_cases(
 
 
 def case(title: str, given: str, expect: str, *, update_before: bool = True, repeat: bool = False) -> Case:
-    def kernel() -> ChangelogNormalizeKernel:
-        return ChangelogNormalizeKernel(update_before=update_before, repeat=repeat)
-
-    return Case(title, given, expect, kernel, key=("k",))
+    return Case(title, given, expect, key=("k",), columnar=normalizing(update_before=update_before, repeat=repeat))
 
 
 test_the_changelog_is_completed = check_cases(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from engine.contract.kernel import Kernel
 from engine.contract.operator import StepContext
 from engine.contract.step import Keyed
 from engine.errors import PlanRejected, UnknownColumn
@@ -55,8 +54,9 @@ def case(
 ) -> Case:
     """A case with the kernel and the mode that the planner chooses."""
     found = node_plan(parameters, source, sink)
-    kernel: Callable[[], Kernel] = keyed(found, options).kernel
-    return Case(title, given, expect, kernel, key=("k",), mode=found.mode, **more)
+    step = keyed(found, options)
+    columnar = None if step.kernel is not None else step.columnar.make
+    return Case(title, given, expect, step.kernel, key=("k",), mode=found.mode, columnar=columnar, **more)
 
 
 # Out of order, with equal times: the rows of all Flink deduplication cases.

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.contract.kernel import Emitted, Input, Kernel, Output, Saved, run
-from engine.deduplication.kernels import (
-    KeepFirstKernel,
-    KeepLastKernel,
-    KeepLastOnChangelogKernel,
-    RowTimeKeepFirstKernel,
-    RowTimeKernel,
-)
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import ColumnarKernel, Layout
+from engine.contract.kernel import Emitted, Input, Output, Saved, run_key
+from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
+from engine.deduplication.columnar_first_row import RowTimeKeepFirstColumns
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.row import Row
 from engine.model.timeline import MAX_WATERMARK, Timeline
@@ -26,16 +25,33 @@ ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 20)), max_size=30)
 TIME_AT, WIDTH = 1, 2
 
 
-def by_time(keep_last: bool, update_before: bool = True) -> Kernel:
-    return RowTimeKernel(TIME_AT, WIDTH, keep_last=keep_last, update_before=update_before, tell_insert=True)
+Make = Callable[[Layout], ColumnarKernel]
 
 
-def by_arrival(update_before: bool = True) -> Kernel:
-    return KeepLastKernel(update_before=update_before, tell_insert=True, repeat=False)
+def run(make: Make, inputs: Sequence[Input], timeline: Timeline | None = None, saved: Saved | None = None) -> Any:
+    """The output of the records of one key, and its state."""
+    line = timeline or Timeline.of([])
+    types = (pa.int64(),) * (len(inputs[0].row) if inputs else WIDTH)
+    out = Output(line)
+    return out, run_key(ChunkLoop(make, Layout((), (types,), types), line, out), inputs, line, (), saved)
 
 
-def on_changelog(update_before: bool = True) -> Kernel:
-    return KeepLastOnChangelogKernel(update_before=update_before, tell_insert=True, repeat=False)
+def by_time(keep_last: bool, update_before: bool = True) -> Make:
+    rule = {"keep_last": keep_last, "update_before": update_before, "tell_insert": True}
+    return lambda layout: RowTimeColumns(layout, TIME_AT, WIDTH, **rule)
+
+
+def by_arrival(update_before: bool = True) -> Make:
+    return lambda layout: KeepLastColumns(layout, update_before=update_before, tell_insert=True, repeat=False)
+
+
+def on_changelog(update_before: bool = True) -> Make:
+    rule = {"update_before": update_before, "tell_insert": True, "repeat": False}
+    return lambda layout: KeepLastColumns(layout, **rule, on_changelog=True)
+
+
+def when_complete(layout: Layout) -> RowTimeKeepFirstColumns:
+    return RowTimeKeepFirstColumns(layout, TIME_AT, WIDTH)
 
 
 def inserts(rows: Iterable[Row]) -> list[Input]:
@@ -75,10 +91,10 @@ def first_by_time(rows: Sequence[Row]) -> list[Row]:
     return [min(enumerate(rows), key=lambda at: (at[1][TIME_AT], at[0]))[1]] if rows else []
 
 
-BATCH_ANSWERS: dict[str, tuple[Callable[[bool], Kernel], Callable[[Sequence[Row]], list[Row]]]] = {
+BATCH_ANSWERS: dict[str, tuple[Callable[[bool], Make], Callable[[Sequence[Row]], list[Row]]]] = {
     "last by event time": (lambda before: by_time(True, before), last_by_time),
     "first by event time, at once": (lambda before: by_time(False, before), first_by_time),
-    "first by arrival": (lambda before: KeepFirstKernel(), lambda rows: list(rows[:1])),
+    "first by arrival": (lambda before: KeepFirstColumns, lambda rows: list(rows[:1])),
     "last by arrival": (by_arrival, lambda rows: list(rows[-1:])),
 }
 
@@ -86,7 +102,7 @@ BATCH_ANSWERS: dict[str, tuple[Callable[[bool], Kernel], Callable[[Sequence[Row]
 @pytest.mark.parametrize(("kernel", "batch"), BATCH_ANSWERS.values(), ids=BATCH_ANSWERS)
 @given(rows=ROWS)
 def test_the_table_is_the_batch_answer_after_every_record(
-    kernel: Callable[[bool], Kernel], batch: Callable[[Sequence[Row]], list[Row]], rows: list[Row]
+    kernel: Callable[[bool], Make], batch: Callable[[Sequence[Row]], list[Row]], rows: list[Row]
 ) -> None:
     retracting, _ = run(kernel(True), inserts(rows))
     upserting, _ = run(kernel(False), inserts(rows))
@@ -99,7 +115,7 @@ def test_the_table_is_the_batch_answer_after_every_record(
 @pytest.mark.parametrize(("kernel", "batch"), BATCH_ANSWERS.values(), ids=BATCH_ANSWERS)
 @given(rows=ROWS)
 def test_an_update_is_a_pair_side_by_side(
-    kernel: Callable[[bool], Kernel], batch: Callable[[Sequence[Row]], list[Row]], rows: list[Row]
+    kernel: Callable[[bool], Make], batch: Callable[[Sequence[Row]], list[Row]], rows: list[Row]
 ) -> None:
     kinds = [record.kind for record in run(kernel(True), inserts(rows))[0].emitted]
     assert kinds == ([INSERT] + [UPDATE_BEFORE, UPDATE_AFTER] * (len(kinds) // 2) if kinds else [])
@@ -107,7 +123,7 @@ def test_an_update_is_a_pair_side_by_side(
 
 @given(rows=ROWS, delay_ms=st.integers(0, 10))
 def test_the_first_row_when_complete_is_the_batch_answer_over_rows_not_late(rows: list[Row], delay_ms: int) -> None:
-    out, _ = run(RowTimeKeepFirstKernel(TIME_AT, WIDTH), inserts(rows), watermarks(rows, delay_ms))
+    out, _ = run(when_complete, inserts(rows), watermarks(rows, delay_ms))
     late = {entry.seq for entry in out.lates}
     highest = [max((time for _, time in rows[:n]), default=None) for n in range(len(rows))]
     expected_late = {
@@ -159,24 +175,24 @@ def test_taking_everything_back_leaves_no_row_and_no_state(values: list[int | No
     assert saved is None
 
 
-KERNELS: dict[str, Callable[[], Kernel]] = {
-    "last by event time": lambda: by_time(True),
-    "last by event time, without -U": lambda: by_time(True, False),
-    "first by event time, at once": lambda: by_time(False),
-    "first by event time, when complete": lambda: RowTimeKeepFirstKernel(TIME_AT, WIDTH),
-    "first by arrival": KeepFirstKernel,
-    "last by arrival": by_arrival,
-    "last on a changelog": on_changelog,
+KERNELS: dict[str, Make] = {
+    "last by event time": by_time(True),
+    "last by event time, without -U": by_time(True, False),
+    "first by event time, at once": by_time(False),
+    "first by event time, when complete": when_complete,
+    "first by arrival": KeepFirstColumns,
+    "last by arrival": by_arrival(),
+    "last on a changelog": on_changelog(),
 }
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 @given(rows=ROWS, delay_ms=st.integers(0, 10), cuts=st.sets(st.integers(1, 30)))
 def test_cutting_the_input_into_epochs_changes_no_byte(
-    kernel: Callable[[], Kernel], rows: list[Row], delay_ms: int, cuts: set[int]
+    kernel: Make, rows: list[Row], delay_ms: int, cuts: set[int]
 ) -> None:
     line = watermarks(rows, delay_ms)
-    whole, _ = run(kernel(), inserts(rows), line)
+    whole, _ = run(kernel, inserts(rows), line)
     parts: list[Output] = []
     saved: Saved | None = None
     bounds = [0, *sorted(cut for cut in cuts if cut <= len(rows)), len(rows) + 1]
@@ -184,7 +200,7 @@ def test_cutting_the_input_into_epochs_changes_no_byte(
         inside = (line.seqs > first) & (line.seqs <= last)
         part = Timeline(line.at(first), line.seqs[inside], line.marks[inside])
         records = [item for item in inserts(rows) if first < item.seq <= last]
-        out, saved = run(kernel(), records, part, saved=pickle.loads(pickle.dumps(saved)))
+        out, saved = run(kernel, records, part, saved=pickle.loads(pickle.dumps(saved)))
         parts.append(out)
     assert [record for out in parts for record in out.emitted] == whole.emitted
     assert [entry for out in parts for entry in out.lates] == whole.lates

@@ -16,7 +16,7 @@ from engine.contract.kernel import Kernel
 from engine.contract.operator import StepContext
 from engine.contract.step import Keyed
 from engine.deduplication.upsert_materialize import UpsertMaterializeKernel
-from engine.joins.pairing import PairingJoin, SemiAntiJoin
+from engine.joins.columnar import columnar_join
 from engine.joins.sides import JoinKind, JoinSide
 from engine.operators.aggregate import AggregateKernel, MiniBatchAggregateKernel
 from tests.engine.cases import Case, check_cases
@@ -57,8 +57,8 @@ def case(
     given_options = {**(options or {}), "table.exec.state.ttl": f"{ttl_ms} ms"}
     step = found.operator.step(StepContext("d", 1, found.inputs, found.mode, found.derived, given_options))  # type: ignore[union-attr]
     assert isinstance(step, Keyed)
-    kernel: Callable[[], Kernel] | None = step.kernel
-    return Case(title, given, expect, kernel, key=tuple(key), mode=found.mode, **more)
+    columnar = None if step.kernel is not None else step.columnar.make
+    return Case(title, given, expect, step.kernel, key=tuple(key), mode=found.mode, columnar=columnar, **more)
 
 
 # Flink ProcTimeDeduplicateKeepLastRowFunctionTest.testWithGenerateUpdateBeforeAndStateTtl, its others with the same
@@ -774,8 +774,7 @@ CONTENT = JoinSide("NoUniqueKey", 2, None, "")
 def joined(
     title: str, kind: JoinKind, ttls_ms: tuple[int, int], given: str, expect: str, side: JoinSide = UNIQUE
 ) -> Case:
-    cls = SemiAntiJoin if kind.is_left_only else PairingJoin
-    return Case(title, given, expect, partial(cls, kind, side, side, None, ttls_ms), ("k",), ports=2)
+    return Case(title, given, expect, key=("k",), ports=2, columnar=columnar_join(kind, (side, side), ttls_ms).make)
 
 
 test_joins = check_cases(

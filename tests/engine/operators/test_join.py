@@ -7,18 +7,22 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import ColumnarKernel, Layout
 from engine.contract.derived import Derived
-from engine.contract.kernel import Emitted, Input, run
+from engine.contract.kernel import Emitted, Input, Output, Saved, run_key
 from engine.errors import ExpressionError
 from engine.expressions import compile_condition
-from engine.joins.pairing import JoinKernel, PairingJoin, SemiAntiJoin
+from engine.joins.columnar import columnar_join
 from engine.joins.sides import JoinKind, JoinSide, join_keys, join_side
 from engine.model.changelog import ALL_CHANGES, DELETE, INSERT, INSERT_UPDATE, UPDATE_AFTER, UPDATE_BEFORE, UpdateKind
 from engine.model.schema import Column, Schema
+from engine.model.timeline import Timeline
 from engine.model.types import BIGINT, STRING
 from engine.operators.join import Join
 from tests.engine.cases import Case, check_cases
@@ -30,12 +34,22 @@ CONTENT = JoinSide("NoUniqueKey", 2, None, "")
 SINGLE = JoinSide("JoinKeyContainsUniqueKey", 2, (), "")
 
 
-def kernel(
-    kind: JoinKind, condition: str | None = None, left: JoinSide = CONTENT, right: JoinSide = CONTENT
-) -> Callable[[], JoinKernel]:
+Make = Callable[[Layout], ColumnarKernel]
+
+
+def kernel(kind: JoinKind, condition: str | None = None, left: JoinSide = CONTENT, right: JoinSide = CONTENT) -> Make:
     matches = None if condition is None else lambda: compile_condition(condition, PAIR, "j", "condition")
-    cls = SemiAntiJoin if kind.is_left_only else PairingJoin
-    return lambda: cls(kind, left, right, matches)
+    make = columnar_join(kind, (left, right), matches=matches).make
+    assert make is not None
+    return make
+
+
+def run(make: Make, kind: JoinKind, inputs: Sequence[Input], saved: Saved | None = None) -> tuple[Output, Saved | None]:
+    """The output of the records of one key, and its state."""
+    side, line = (pa.string(), pa.int64()), Timeline.of([])
+    out = Output(line)
+    layout = Layout((pa.string(),), (side, side), side if kind.is_left_only else side * 2)
+    return out, run_key(ChunkLoop(make, layout, line, out), inputs, line, ("a",), saved)
 
 
 def case(
@@ -47,7 +61,7 @@ def case(
     side: JoinSide = CONTENT,
     key: tuple[str, ...] = ("k",),
 ) -> Case:
-    return Case(title, given, expect, kernel(kind, condition, side, side), key, ports=2)
+    return Case(title, given, expect, key=key, ports=2, columnar=kernel(kind, condition, side, side))
 
 
 CHANGES = """
@@ -370,11 +384,11 @@ def test_it_is_the_batch_answer_and_leaves_nothing_when_all_is_taken_back(
     kind: JoinKind, condition: str | None, script: list[tuple[int, int, Row]]
 ) -> None:
     inputs, tables = changes(script)
-    out, saved = run(kernel(kind, condition)(), inputs, key=("a",), ports=2)
+    out, saved = run(kernel(kind, condition), kind, inputs)
     shown = applied(Counter(), out.emitted)
     assert shown == batch(kind, condition, *tables)
     back = [Input(100, DELETE, row, port) for port, table in enumerate(tables) for row in table]
-    rest, left = run(kernel(kind, condition)(), back, key=("a",), saved=saved, ports=2)
+    rest, left = run(kernel(kind, condition), kind, back, saved)
     assert not applied(shown, rest.emitted)
     assert left is None
 
@@ -394,7 +408,7 @@ def test_rows_of_a_unique_key_replaced_without_update_before_give_the_batch_answ
         else:
             now[port] = ("a", value)
             inputs.append(Input(seq, INSERT if old is None else UPDATE_AFTER, ("a", value), port))
-    out, saved = run(kernel(kind, None, SINGLE, SINGLE)(), inputs, key=("a",), ports=2)
+    out, saved = run(kernel(kind, None, SINGLE, SINGLE), kind, inputs)
     table: Row | None = None
     for record in out.emitted:
         table = record.row if record.kind in (INSERT, UPDATE_AFTER) else None
@@ -408,10 +422,10 @@ def test_epochs_change_nothing(
     kind: JoinKind, condition: str | None, script: list[tuple[int, int, Row]], cut: int
 ) -> None:
     inputs, _ = changes(script)
-    whole, _ = run(kernel(kind, condition)(), inputs, key=("a",), ports=2)
-    first, saved = run(kernel(kind, condition)(), inputs[:cut], key=("a",), ports=2)
+    whole, _ = run(kernel(kind, condition), kind, inputs)
+    first, saved = run(kernel(kind, condition), kind, inputs[:cut])
     saved = pickle.loads(pickle.dumps(saved))
-    second, _ = run(kernel(kind, condition)(), inputs[cut:], key=("a",), saved=saved, ports=2)
+    second, _ = run(kernel(kind, condition), kind, inputs[cut:], saved)
     assert first.emitted + second.emitted == whole.emitted
 
 

@@ -11,12 +11,13 @@ from typing import Any
 
 from engine.aggregates.function import AggregateCall
 from engine.aggregates.registry import function_named
+from engine.contract.bundling import Bundling
+from engine.contract.columnar_kernel import ColumnarKernel, Layout
 from engine.contract.kernel import Kernel
-from engine.deduplication.kernels import KeepFirstKernel, KeepLastKernel, KeepLastOnChangelogKernel, RowTimeKernel
-from engine.joins.pairing import PairingJoin
+from engine.deduplication.columnar import KeepFirstColumns, KeepLastColumns, RowTimeColumns
+from engine.joins.columnar import columnar_join
 from engine.joins.sides import JoinKind, JoinSide
-from engine.mini_batch.join_kernel import BundledJoin
-from engine.mini_batch.kernels import BundledKernel, ByTime, every, first, last
+from engine.mini_batch.kernels import BundledColumns, ByTime, every, first, last
 from engine.operators.aggregate import MiniBatchAggregateKernel
 from tests.engine.cases import Case, check_cases
 
@@ -31,17 +32,20 @@ def counting(*, retracting: bool = False, **settings: Any) -> Callable[[], Kerne
     return partial(MiniBatchAggregateKernel, [COUNT], retracting=retracting, **settings)
 
 
-def by_time(fold: Any, *, keep_last: bool = True) -> Callable[[], Kernel]:
-    kernel = partial(RowTimeKernel, 2, 3, keep_last=keep_last, update_before=True, tell_insert=True)
-    return partial(BundledKernel, kernel, fold)
+def by_time(fold: Any, *, keep_last: bool = True) -> Callable[[Layout], ColumnarKernel]:
+    rule = partial(RowTimeColumns, time_at=2, width=3, keep_last=keep_last, update_before=True, tell_insert=True)
+    return partial(BundledColumns, make=rule, fold=fold)
 
 
-def by_arrival(kernel: Callable[..., Kernel]) -> Callable[[], Kernel]:
-    return partial(BundledKernel, partial(kernel, update_before=True, tell_insert=True, repeat=False), last)
+def by_arrival(**settings: bool) -> Callable[[Layout], ColumnarKernel]:
+    rule = partial(KeepLastColumns, update_before=True, tell_insert=True, repeat=False, **settings)
+    return partial(BundledColumns, make=rule, fold=last)
 
 
-def joining(kind: JoinKind, left: JoinSide = CONTENT, right: JoinSide = CONTENT) -> Callable[[], Kernel]:
-    return partial(BundledJoin, partial(PairingJoin, kind, left, right), kind, left, right)
+def joining(kind: JoinKind, left: JoinSide = CONTENT, right: JoinSide = CONTENT) -> Callable[[Layout], ColumnarKernel]:
+    make = columnar_join(kind, (left, right), bundles=Bundling(1)).make
+    assert make is not None
+    return make
 
 
 EVENTS = """
@@ -58,8 +62,8 @@ EVENTS = """
 """
 
 
-def joined(title: str, kernel: Callable[[], Kernel], bundle: int, given: str, expect: str) -> Case:
-    return Case(title, given, expect, kernel, ("k",), ports=2, bundle=bundle)
+def joined(title: str, columnar: Callable[[Layout], ColumnarKernel], bundle: int, given: str, expect: str) -> Case:
+    return Case(title, given, expect, key=("k",), ports=2, bundle=bundle, columnar=columnar)
 
 
 BUNDLES = [
@@ -195,7 +199,7 @@ BUNDLES = [
     ),
     Case(
         "the first row by arrival goes out at the end of its bundle",
-        kernel=partial(BundledKernel, KeepFirstKernel, first),
+        columnar=partial(BundledColumns, make=KeepFirstColumns, fold=first),
         key=("k",),
         bundle=3,
         given=EVENTS,
@@ -207,7 +211,7 @@ BUNDLES = [
     ),
     Case(
         "the last row by arrival is that of the bundle",
-        kernel=by_arrival(KeepLastKernel),
+        columnar=by_arrival(),
         key=("k",),
         bundle=3,
         given=EVENTS,
@@ -227,7 +231,7 @@ BUNDLES = [
     ),
     Case(
         "over a changelog only the last change of a bundle counts, be it a delete",
-        kernel=by_arrival(KeepLastOnChangelogKernel),
+        columnar=by_arrival(on_changelog=True),
         key=("k",),
         bundle=3,
         given="""
@@ -248,7 +252,7 @@ BUNDLES = [
     ),
     Case(
         "by event time every change of a bundle goes out",
-        kernel=by_time(every),
+        columnar=by_time(every),
         key=("k",),
         bundle=3,
         given=EVENTS,
@@ -266,7 +270,7 @@ BUNDLES = [
     ),
     Case(
         "by event time, compacted, only the latest row of a bundle goes out",
-        kernel=by_time(ByTime(2, keep_last=True)),
+        columnar=by_time(ByTime(2, keep_last=True)),
         key=("k",),
         bundle=3,
         given=EVENTS,
@@ -282,7 +286,7 @@ BUNDLES = [
     ),
     Case(
         "the latest of equal times is the last, the earliest the first",
-        kernel=by_time(ByTime(2, keep_last=False), keep_last=False),
+        columnar=by_time(ByTime(2, keep_last=False), keep_last=False),
         key=("k",),
         bundle=4,
         given="""
@@ -299,7 +303,7 @@ BUNDLES = [
     ),
     joined(
         "an inner join joins what is left of a bundle",
-        kernel=joining(JoinKind.INNER),
+        columnar=joining(JoinKind.INNER),
         bundle=100,
         given="""
             seq  kind  port  k  v   wm
@@ -321,7 +325,7 @@ BUNDLES = [
     ),
     joined(
         "a left join takes the right side of a bundle first, and does not pad in vain",
-        kernel=joining(JoinKind.LEFT),
+        columnar=joining(JoinKind.LEFT),
         bundle=2,
         given="""
             seq  kind  port  k  v   wm
@@ -339,7 +343,7 @@ BUNDLES = [
     ),
     joined(
         "where a row of the inner side is replaced, its partners are not padded in between",
-        kernel=joining(JoinKind.LEFT, SINGLE, SINGLE),
+        columnar=joining(JoinKind.LEFT, SINGLE, SINGLE),
         bundle=2,
         given="""
             seq  kind  port  k  v   wm
@@ -362,7 +366,7 @@ BUNDLES = [
     ),
     joined(
         "by unique key a bundle keeps the first row that goes and the last that comes",
-        kernel=joining(JoinKind.INNER, UNIQUE, CONTENT),
+        columnar=joining(JoinKind.INNER, UNIQUE, CONTENT),
         bundle=6,
         given="""
             seq  kind  port  k  v   wm

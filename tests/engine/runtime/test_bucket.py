@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from engine.columnar.positions import by_position
 from engine.contract.columnar_kernel import NEVER
-from engine.contract.frames import KIND, SEQ, STEP, arrow_fields, key_name, value_name
+from engine.contract.frames import ENDS, KIND, SEQ, STEP, arrow_fields, key_name, value_name
 from engine.model.schema import Schema
 from engine.runtime.edges.edge_files import EdgeFiles
 from engine.runtime.keyed.bucket import Slice, load
@@ -121,6 +121,22 @@ def test_a_bucket_is_its_records_by_key_and_position(
     for position, key in sorted(records.items(), key=lambda item: item[0]):
         expected.setdefault(key, []).append(position)
     assert {key: positions for key, positions in found.items() if positions} == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(KEY, st.integers(1, 4)), min_size=1, max_size=30), st.integers(1, 6))
+def test_bundles_are_not_cut(bundles: list[tuple[Any, int]], size: int) -> None:
+    records = [(key, number) for number, (key, count) in enumerate(bundles) for _ in range(count)]
+    rows = rows_of([((seq, b""), key) for seq, (key, _) in enumerate(records, 1)])
+    ends = [pa.array([number for _, number in records]), pa.array([b""] * len(rows)), pa.array([0] * len(rows))]
+    schema = pa.schema([*SHAPE.rows, *arrow_fields(*ENDS)])
+    bundled = pa.RecordBatch.from_arrays([*rows.columns, *ends], schema=schema)
+    with TemporaryDirectory() as folder:
+        given_rows = Gathered(Workspace(folder), replace(SHAPE, rows=schema), ((Given(bundled),),), is_spread=True)
+        parts = list(load(given_rows, 0, states_of(folder, {}), None).slices(size))
+    numbers = [part.rows.column(ENDS[0]).to_pylist() for part in parts]
+    assert sorted(number for part in numbers for number in part) == [number for _, number in records]
+    assert all(set(one).isdisjoint(other) for at, one in enumerate(numbers) for other in numbers[:at])
 
 
 PATH = st.one_of(st.binary(max_size=3), st.lists(st.sampled_from([0, 1, 255]), max_size=20).map(bytes))

@@ -1,11 +1,4 @@
-"""The kernels of joins over all rows: both sides of one key, and the output when a row comes or goes.
-
-    SideRows        the rows of one side, which may expire, each by itself
-    PairingJoin     inner, left, right and full joins
-    SemiAntiJoin    semi and anti joins
-
-Source: Flink StreamingJoinOperator, StreamingSemiAntiJoinOperator, JoinRecordStateViews, OuterJoinRecordStateViews.
-"""
+"""Joins over all rows, record by record and bundle by bundle: what the columnar kernel is compared with."""
 
 from __future__ import annotations
 
@@ -15,14 +8,14 @@ from operator import attrgetter
 from typing import Any
 
 from engine.contract.expiry import Ages
-from engine.contract.kernel import Entries, Kernel, Key, Output
-from engine.contract.state_in_words import Description, Names, state_table
+from engine.contract.kernel import Entries, Key, Output
 from engine.joins.equal_keys import Matches
-from engine.joins.sides import PORTS, JoinKind, JoinSide
+from engine.joins.sides import JoinKind, JoinSide
 from engine.model.binary_row import row_encoder
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.model.row import Row, identity
 from engine.model.timeline import MAX_WATERMARK
+from tests.engine.columnar.one_row_per_key import Undescribed
 
 Change = tuple[int, Row]
 """A kind and a row."""
@@ -135,7 +128,7 @@ class SideRows:
         return tuple([row[place] for place in self.unique_key])
 
 
-class JoinKernel(Kernel):
+class JoinKernel(Undescribed):
     """The base of both kinds of join: the rows of both sides of one key, and their pairs.
 
     kind: whose rows are kept with the number of their partners, so that a partner's change writes them, too. ttls_ms:
@@ -204,18 +197,6 @@ class JoinKernel(Kernel):
         """The number of partners of a row of this side was written. Only called where rows expire: there are many."""
         if self.counts[port]:
             self.sides[port].wrote(held.row)
-
-    def describe(self, names: Names) -> Description:
-        """Both sides: each row with its count and the number of its partners."""
-        tables = []
-        for port, (side, spec) in enumerate(zip(self.sides, self.specs, strict=True)):
-            if not side.held:
-                continue
-            rows = ((*names.show(held.row, port), held.count, held.partners) for held in side.held.values())
-            columns = (*names.columns(port), "count", "partners")
-            note = f"Kept: {spec.state}."
-            tables.append(state_table(f"{PORTS[port].capitalize()} rows", columns, rows, note))
-        return tuple(tables)
 
     def partners(self, row: Row, port: int) -> Iterator[SideRow]:
         """The rows of the other side that match this row."""
@@ -326,3 +307,96 @@ class SemiAntiJoin(JoinKernel):
     def _emit(self, kind: int, held: SideRow, out: Output) -> None:
         for _ in range(held.count):
             out.emit(kind, held.row)
+
+
+class FoldedSide:
+    """The changes of one side within a bundle: a row that is added and retracted in the same bundle leaves no change.
+
+    By unique key there are at most two changes, the old row and the new row; by content any number.
+    """
+
+    def __init__(self, side: JoinSide) -> None:
+        self.unique_key = side.unique_key
+        self.changes: dict[Any, list[Change]] = {}
+        self.emptied: set[Any] = set()
+
+    def add(self, kind: int, row: Row) -> None:
+        """Add a change and fold it."""
+        if self.unique_key is None:
+            self._add_by_content(kind, row)
+        else:
+            self._add_by_key(tuple([row[place] for place in self.unique_key]), kind, row)
+
+    def drain(self) -> Iterator[list[Change]]:
+        """Return and remove the folded changes, by row or unique key, in the order of their first arrival."""
+        changes, self.changes = self.changes, {}
+        self.emptied.clear()
+        return (left for left in changes.values() if left)
+
+    def _add_by_content(self, kind: int, row: Row) -> None:
+        left = self.changes.setdefault(identity(row), [])
+        accumulates = kind in (INSERT, UPDATE_AFTER)
+        if left and (left[-1][0] in (INSERT, UPDATE_AFTER)) is not accumulates:
+            left.pop()
+        else:
+            left.append((kind, row))
+
+    def _add_by_key(self, key: Any, kind: int, row: Row) -> None:
+        left = self.changes.setdefault(key, [])
+        accumulates = kind in (INSERT, UPDATE_AFTER)
+        if key in self.emptied and accumulates:
+            # The row that this one updates was not emitted.
+            self.emptied.remove(key)
+            kind = INSERT
+        if left and left[-1][0] in (INSERT, UPDATE_AFTER):
+            before, _ = left.pop()
+            if not accumulates:
+                if before == INSERT and not left:
+                    self.emptied.add(key)
+                return
+            kind = before if before == INSERT else kind
+        elif left and not accumulates:
+            left.pop()
+        left.append((kind, row))
+
+
+class BundledJoin(Undescribed):
+    """A join, bundle by bundle: the right side first (for a right join the left side), to avoid needless padding."""
+
+    def __init__(self, kernel: Callable[[], PairingJoin], kind: JoinKind, left: JoinSide, right: JoinSide) -> None:
+        self.kernel = kernel()
+        self.order = (0, 1) if kind is JoinKind.RIGHT else (1, 0)
+        self.sides = (FoldedSide(left), FoldedSide(right))
+
+    def start(self, key: Key, state: Any | None) -> None:
+        """Begin a key."""
+        self.kernel.start(key, state)
+
+    def on_record(self, kind: int, row: Row, out: Output) -> None:
+        """Fold the record into its side."""
+        self.sides[out.port].add(kind, row)
+
+    def on_bundle(self, out: Output) -> None:
+        """Join the folded changes of the bundle."""
+        for port in self.order:
+            out.port = port
+            for changes in self.sides[port].drain():
+                accumulates = [kind in (INSERT, UPDATE_AFTER) for kind, _ in changes]
+                if accumulates == [False, True]:
+                    self.kernel.replace(changes[0], changes[1], out)
+                else:
+                    for kind, row in changes:
+                        self.kernel.on_record(kind, row, out)
+
+    @property
+    def expires_ms(self) -> int:
+        """When the state of the kernel expires."""
+        return self.kernel.expires_ms
+
+    def entries(self) -> Entries:
+        """The entries of the join."""
+        return self.kernel.entries()
+
+    def finish(self) -> Any | None:
+        """The state of the join."""
+        return self.kernel.finish()
