@@ -4,8 +4,7 @@
     read_parts    the parts of a source that workers would read
     jobs          what only Spark evaluates, over records that are sent to it
     watermarks    each source's watermark after each event
-    values        expressions over records; Spark evaluates the ones that Arrow cannot, once per input
-    keyed         the loops of kernels, for replays
+    keyed         the records and the loops of kernels, for replays
     preview       the first records of an output
     parsed        the first parsed rows of a source
     run_size      what a run will take, from its first rows
@@ -31,8 +30,7 @@ from engine.contract.recorder import Nobody, Progress
 from engine.contract.scan import Numbered, milliseconds
 from engine.errors import RunFailed
 from engine.local.events import Events
-from engine.local.jobs import LocalJobs
-from engine.local.values import Spark
+from engine.local.jobs import LocalJobs, Spark
 from engine.local.watermarks import Mark, marks_of
 from engine.planner import NodePlan, Plan
 from engine.python_functions.consent import require_consent

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+Spark = Callable[[], "SparkSession"]
+"""Spark's session, which is only asked for if something needs it."""
+
+
 @dataclass(frozen=True)
 class LocalJobs:
     """Asks Spark one question per step, and runs the task over the answer in this process."""

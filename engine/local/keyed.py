@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
 
 from engine.columnar.in_process import ChunkLoop
+from engine.columnar.positions import by_position
 from engine.contract.columnar_kernel import Layout
-from engine.contract.frames import KIND, SEQ, STEP
+from engine.contract.frames import PORT, POSITION, changelog_schema
 from engine.contract.kernel import Emitted, Input, Kernel, Key, KeyLoop, Loop, Now, Output
+from engine.contract.recorder import EdgeFile
 from engine.contract.state_in_words import Label
 from engine.contract.step import Keyed
 from engine.expressions import Expression
 from engine.expressions.analyzer import TypeRules
-from engine.local.values import Spark, plain_values, select
+from engine.local.jobs import LocalJobs, Spark
 from engine.mini_batch.bundles import KeyedRecord, key_hash
-from engine.model.position import ORDINALS
+from engine.model.row import Row
 from engine.model.row_values import to_pylist
 from engine.model.schema import Schema
-from engine.model.spark_types import type_of_data
 from engine.model.timeline import Clock, Timeline
-from engine.model.types import Type
+from engine.model.types import Timestamp, Type
 from engine.planner import NodePlan
-from engine.runtime.keyed.inputs import hashed_order, plain_type
+from engine.runtime.edges.records import EdgeRecords
+from engine.runtime.in_process import in_process
+from engine.runtime.keyed.inputs import Gathered as Pieces
+from engine.runtime.keyed.inputs import Shape, StepInput, hashed_order, plain_type
+from engine.runtime.keyed.inputs import gather as pieces_of
 from engine.runtime.keyed.local_times import LocalTimes
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from engine.spark.run_files import LocalFiles
+from engine.spark.workspace import Workspace
 
 _NAN: Final = float("nan")
 
@@ -36,36 +44,64 @@ _NAN: Final = float("nan")
 class Gathered:
     """The input of a keyed step. records: in order of position. labels: by port, the labels of the values.
 
-    key_types: the Spark types of the key's parts.
+    key_types: the types of the key's parts; both are empty without records.
     """
 
-    records: Sequence[KeyedRecord]
-    labels: Mapping[int, tuple[Label, ...]]
-    key_types: tuple[Type, ...]
+    records: Sequence[KeyedRecord] = ()
+    labels: tuple[tuple[Label, ...], ...] = ()
+    key_types: tuple[Type, ...] = ()
 
 
 def gather(node: NodePlan, step: Keyed, inputs: Mapping[int, pa.Table], spark: Spark) -> Gathered:
     """The records of some or all inputs in the form for the kernel, each with its key."""
-    keyed_records: list[KeyedRecord] = []
-    labels: dict[int, tuple[Label, ...]] = {}
-    key_types: tuple[Type, ...] = ()
-    for port, table in inputs.items():
-        input_, schema = step.inputs[port], node.inputs[port].schema
-        chosen = select((*input_.keys, *input_.values), schema, table, spark, where=input_.where)
-        if not len(chosen.records):
-            continue
-        size = len(chosen.records)
-        key_types = tuple(_spark_type(chosen.columns[key].type) for key in input_.keys)
-        labels[port] = tuple(_label(value, schema, chosen.columns[value]) for value in input_.values)
-        keys = _rows([plain_values(chosen.columns[key]) for key in input_.keys], size)
-        rows = _rows([plain_values(chosen.columns[value]) for value in input_.values], size)
-        position = [chosen.records.column(name).to_pylist() for name in (SEQ, STEP, KIND)]
-        keyed_records += [
-            KeyedRecord(comparable(key), Input(seq, kind, row, port, record_step))
-            for seq, record_step, kind, key, row in zip(*position, keys, rows, strict=True)
-        ]
-    keyed_records.sort(key=lambda each: (each.record.seq, each.record.step + ORDINALS[each.record.port]))
-    return Gathered(keyed_records, labels, key_types)
+    if not any(map(len, inputs.values())):
+        return Gathered()
+    workspace = Workspace.in_memory()
+    jobs = LocalJobs(LocalFiles(Path(workspace.root)))
+    try:
+        edges = [_edge(workspace, input_.schema, port, inputs.get(port)) for port, input_ in enumerate(node.inputs)]
+        given = StepInput(step, edges, [None] * len(edges))
+        with in_process(checks=False):
+            shape, pieces = pieces_of(
+                *(workspace, given, ("inputs",), lambda edge: jobs.frame(edge, spark())),
+                partial(jobs.run, node=node.id),
+            )
+        rows = Pieces(workspace, shape, (pieces,), is_spread=True).read(0)
+    finally:
+        workspace.remove()
+    order = by_position(rows)
+    labels = (
+        tuple(_label(text, input_.schema, shape.types[name]) for text, name in zip(keyed.values, names, strict=True))
+        for keyed, input_, names in zip(step.inputs, node.inputs, shape.values, strict=True)
+    )
+    records = _records(rows if order is None else rows.take(pa.array(order)), shape)
+    return Gathered(records, tuple(labels), shape.key_types)
+
+
+def _edge(workspace: Workspace, schema: Schema, port: int, table: pa.Table | None) -> EdgeRecords:
+    """The records of an input as a run has them."""
+    if table is None or not len(table):
+        return EdgeRecords(schema, (), 0)
+    path = workspace.place(f"{port}.parquet")
+    workspace.write(path, table.select([*POSITION, *schema.names]).cast(changelog_schema(schema)))
+    return EdgeRecords(schema, (EdgeFile(path),), len(table))
+
+
+def _records(rows: pa.RecordBatch, shape: Shape) -> list[KeyedRecord]:
+    """Rows of the shape, in their order."""
+    lists = {name: to_pylist(rows.column(name)) for name in rows.schema.names}
+
+    def of(names: Sequence[str]) -> Sequence[Row]:
+        return list(zip(*(lists[name] for name in names), strict=True)) if names else [()] * len(rows)
+
+    keys, values, ports = of(shape.keys), [*map(of, shape.values)], lists.get(PORT, [0] * len(rows))
+    ends_with_port = len(values) > 1
+    return [
+        KeyedRecord(comparable(key), Input(seq, kind, values[port][at], port, path[:-1] if ends_with_port else path))
+        for at, (key, seq, path, kind, port) in enumerate(
+            zip(keys, *(lists[name] for name in POSITION), ports, strict=True)
+        )
+    ]
 
 
 def comparable(key: Key) -> Key:
@@ -102,15 +138,9 @@ def rows_in_instants(emitted: list[Emitted], times: LocalTimes) -> list[Emitted]
     return [record._replace(row=row) for record, row in zip(emitted, zip(*shown, strict=True), strict=True)]
 
 
-def _rows(columns: Sequence[Sequence[Any]], size: int) -> Sequence[tuple[Any, ...]]:
-    return list(zip(*columns, strict=True)) if columns else [()] * size
-
-
-def _label(expression: str, schema: Schema, made: Any) -> Label:
-    import pyarrow as pa
-
+def _label(expression: str, schema: Schema, type_: Type) -> Label:
     column = Expression.parse(expression).plain_column(schema)
-    return Label(column.name if column else expression.replace("`", ""), pa.types.is_timestamp(made.type))
+    return Label(column.name if column else expression.replace("`", ""), isinstance(type_, Timestamp))
 
 
 def _layout(node: NodePlan, step: Keyed) -> Layout:
@@ -134,9 +164,3 @@ def _type_of(expression: str, schema: Schema, known: Mapping[str, Type]) -> pa.D
         return plain_type(column.type.arrow)
     type_ = known.get(expression) or TypeRules().type_of(expression, schema, "", "")
     return plain_type(type_.arrow)
-
-
-def _spark_type(type_: Any) -> Type:
-    from pyspark.sql.pandas.types import from_arrow_type
-
-    return type_of_data(from_arrow_type(type_))

@@ -14,8 +14,8 @@ from engine.contract.frames import KIND, NUMBER, ORDINAL, WATERMARK
 from engine.contract.scan import Scan
 from engine.contract.source import Source
 from engine.local.events import Events
+from engine.local.jobs import Spark
 from engine.local.read_parts import read_parts
-from engine.local.values import Spark
 from engine.model.types import quote
 from engine.planner import NodePlan, Plan
 from engine.reading.files.named_folders import copies_in

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from engine.contract.kernel import Emitted, Key, Loop, Saved
 from engine.contract.state_in_words import Description, Label, Names, instant, state_table
-from engine.local.keyed import gather, key_order, loop_of, plain_loop, rows_in_instants
-from engine.local.values import Spark
+from engine.local.jobs import Spark
+from engine.local.keyed import Gathered, gather, key_order, loop_of, plain_loop, rows_in_instants
 from engine.mini_batch.bundles import Bundles, KeyedRecord, flushes
 from engine.mini_batch.kernels import held_back
 from engine.model.combined_watermark import NOTHING
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Clock, Timeline
-from engine.model.types import Timestamp, Type
+from engine.model.types import Timestamp
 from engine.replay.clock import Marks, clock_of, whole_timeline
 from engine.replay.question import KeyedNode, keyed_node, keyed_nodes
 from engine.runtime.keyed.local_times import LocalTimes
@@ -80,8 +80,7 @@ class Replay:
             self._loop = loop_of(node.plan, step, line, marks.time_at if any(node.ttls_ms) else None)
         self._out = self._loop.out
         self._key: Key | None = None
-        self._labels: dict[int, tuple[Label, ...]] = {}
-        self._key_types: tuple[Type, ...] = ()
+        self._labels: tuple[tuple[Label, ...], ...] = ((),) * len(step.inputs)
         self._marks = marks
         self._bundled: list[KeyedRecord] = []
         self._bundled_until = 0
@@ -97,7 +96,7 @@ class Replay:
         if self._node.is_bundled:
             self._feed_bundles(records, key, until, spark)
             return
-        for of_key, record in self._in_order(records, spark):
+        for of_key, record in self._gathered(records, spark).records:
             if record.seq <= until and (key is None or is_same(of_key, key)):
                 self._begin(of_key)
                 watermark_ms = self._clock.at(record.seq - 1) if self._node.step.uses_time else MIN_WATERMARK
@@ -110,12 +109,13 @@ class Replay:
         step, plan = self._node.step, self._node.plan
         assert step.bundling is not None
         if records:
-            ordered = self._in_order(records, spark)
+            gathered = self._gathered(records, spark)
             lines = self._timelines()
             firsts = {source: first for source in lines if (first := self._marks.first(source)) is not None}
             ends = flushes(plan.inputs, lines, self._node.by_time, firsts, self._marks.idle)
             bundles = Bundles(step.bundling, ends, plan.rank)
-            bundled = bundles.bundled(ordered, len(step.inputs), key_order(plan, step, self._key_types))
+            hash_by = key_order(plan, step, gathered.key_types)
+            bundled = bundles.bundled(gathered.records, len(step.inputs), hash_by)
             self._bundled = [keyed for keyed in bundled if key is None or is_same(keyed.key, key)]
         for of_key, record in self._bundled:
             if record.end is not None and self._bundled_until < record.end.seq <= until:
@@ -141,12 +141,11 @@ class Replay:
             self._loop.key(key, None)
         self.records += 1
 
-    def _in_order(self, records: Mapping[int, pa.Table], spark: Spark) -> Sequence[KeyedRecord]:
+    def _gathered(self, records: Mapping[int, pa.Table], spark: Spark) -> Gathered:
         """The records of all inputs in order of position."""
         gathered = gather(self._node.plan, self._node.step, records, spark)
-        self._labels |= gathered.labels
-        self._key_types = gathered.key_types or self._key_types
-        return gathered.records
+        self._labels = gathered.labels or self._labels
+        return gathered
 
     def state(self, event: int) -> Replayed | None:
         """The state after an event, which is at or after the last passed one; None without a record."""
@@ -196,9 +195,8 @@ class Replay:
             buffer.clear()
 
     def _names(self) -> Names:
-        inputs = tuple(self._labels.get(port, ()) for port in range(len(self._node.step.inputs)))
         output = tuple(Label(column.name, isinstance(column.type, Timestamp)) for column in self._node.plan.schema)
-        return Names(inputs, output)
+        return Names(self._labels, output)
 
 
 def is_same(one: Sequence[Any], other: Sequence[Any]) -> bool:

@@ -16,8 +16,8 @@ from engine.contract.state_in_words import moment
 from engine.contract.step import Keyed, KeyedInput
 from engine.errors import NotReplayable
 from engine.expressions import Expression
+from engine.local.jobs import Spark
 from engine.local.keyed import gather
-from engine.local.values import Spark
 from engine.model.changelog import RowKind
 from engine.model.schema import Column, Schema
 from engine.model.types import INTEGERS, Timestamp, Type

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 import pytest
 
-from engine.local.values import plain_values, select
+from engine.contract.frames import KIND, SEQ, STEP
+from engine.contract.step import Keyed, KeyedInput
+from engine.local.keyed import gather
+from engine.model.row import Row
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, BOOLEAN, DOUBLE, INT, SMALLINT, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from engine.planner import NodePlan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,21 +54,35 @@ def never() -> SparkSession:
     raise AssertionError
 
 
+def gathered(wanted: Sequence[str], where: str, spark: Callable[[], SparkSession]) -> list[tuple[int, Row]]:
+    """The values of the records, as a replay has them, each with its event."""
+    numbers = range(1, len(ROWS) + 1)
+    position = {SEQ: pa.array(numbers), STEP: pa.array([b""] * len(ROWS)), KIND: pa.array([0] * len(ROWS), pa.int8())}
+    table = pa.table(position | dict(zip(SCHEMA.names, records().columns, strict=True)))
+    node = cast(NodePlan, SimpleNamespace(id="n", inputs=(SimpleNamespace(schema=SCHEMA),)))
+    step = Keyed((KeyedInput((), tuple(wanted), where),), None)
+    return [(item.seq, item.row) for _, item in gather(node, step, {0: table}, spark).records]
+
+
+def plain(column: pa.ChunkedArray) -> list[Any]:
+    return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+
+
 @pytest.mark.parametrize("where", CONDITIONS)
 def test_what_is_computed_here_or_in_spark_is_what_spark_says(where: str, spark: SparkSession) -> None:
     wanted = ("a", "b + 1", "unix_millis(CAST(at AS TIMESTAMP))", "timestamp_millis(a - pmod(a, 10))", "upper(s)", "d")
-    found = select(wanted, SCHEMA, records(), lambda: spark, where=where)
+    found = gathered(wanted, where, lambda: spark)
     asked = spark.createDataFrame(records()).where(where).selectExpr(*wanted).toArrow()
-    told = [plain_values(found.columns[each]) for each in wanted]
-    assert repr(told) == repr([plain_values(column) for column in asked.columns])
-    assert found.records.column("odd `name`").to_pylist() == [
-        row[0] for row in spark.createDataFrame(records()).where(where).select("`odd ``name```").collect()
-    ]
+    assert repr([row for _, row in found]) == repr(list(zip(*map(plain, asked.columns), strict=True)))
 
 
 def test_a_condition_keeps_out_what_cannot_be_computed(spark: SparkSession) -> None:
-    found = select(("7 div b", "a"), SCHEMA, records(), lambda: spark, where="b * 1.0 <> 0")
-    assert {text: column.to_pylist() for text, column in found.columns.items()} == {
-        "7 div b": [3, -1, 3],
-        "a": [1, 7, 1 << 40],
-    }
+    found = gathered(("7 div b", "a"), "b * 1.0 <> 0", lambda: spark)
+    assert found == [(1, (3, 1)), (4, (-1, 7)), (5, (3, 1 << 40))]
+
+
+def test_columns_need_no_spark() -> None:
+    assert [row for _, row in gathered(("a", "at"), "a > 1", never)] == [
+        (7, -1_000_001),
+        (1 << 40, 1_700_000_000_123_456),
+    ]

@@ -22,8 +22,8 @@ from engine.contract.step import Keyed
 from engine.errors import NotReplayable
 from engine.examples import examples
 from engine.expressions.analyzer import TypeRules
+from engine.local.jobs import Spark
 from engine.local.keyed import Gathered, gather
-from engine.local.values import Spark
 from engine.model.pipeline import Pipeline
 from engine.planner import NodePlan, Plan, plan
 from engine.registry import operators

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from engine.expressions.analyzer import TypeRules
-from engine.local.values import Spark
+from engine.local.jobs import Spark
 from engine.model.pipeline import Pipeline
 from engine.model.state_ttl import with_ttl
 from engine.planner import Plan, check

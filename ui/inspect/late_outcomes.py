@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.local.values import Spark
+from engine.local.jobs import Spark
 from engine.model.combined_watermark import shifted
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK, Idle, Timeline
 from engine.model.zones import Zone

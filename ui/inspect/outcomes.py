@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from engine.contract.frames import STEP
 from engine.errors import NotReplayable
-from engine.local.values import Spark
+from engine.local.jobs import Spark
 from engine.model.changelog import RowKind
 from engine.model.durations import ms_of
 from engine.replay import KeyedNode, Marks, Replay

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from engine.contract.recorder import ALL
 from engine.errors import NotReplayable
 from engine.expressions.analyzer import TypeRules
-from engine.local.values import Spark
+from engine.local.jobs import Spark
 from engine.model.changelog import RowKind
 from engine.model.pipeline import Pipeline
 from engine.planner import Plan, check

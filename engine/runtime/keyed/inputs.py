@@ -13,7 +13,7 @@ transferred: the task knows them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -52,7 +52,7 @@ class Shape:
     """The columns of a step's input. keys: of the key. values: by port, the columns of the values.
 
     kind, step: common to all records, if KIND or STEP is left out. rows: the columns, timestamps as BIGINT
-    microseconds. key_types: of the key, before that.
+    microseconds. types: of keys and values, before that.
     """
 
     keys: tuple[str, ...]
@@ -60,12 +60,17 @@ class Shape:
     rows: pa.Schema
     kind: int | None = None
     step: bytes | None = None
-    key_types: tuple[Type, ...] = ()
+    types: Mapping[str, Type] = field(default_factory=dict)
 
     @property
     def key_fields(self) -> tuple[pa.Field, ...]:
         """The columns of the key."""
         return tuple(self.rows.field(name) for name in self.keys)
+
+    @property
+    def key_types(self) -> tuple[Type, ...]:
+        """The types of the key's parts."""
+        return tuple(self.types[name] for name in self.keys)
 
 
 @dataclass(frozen=True)
@@ -209,8 +214,7 @@ def gather(
         types |= {name: function.type for name, function in computed.items()}
         pieces_now += _edge_pieces(keyed, records, functions, computed, given.passing[port], port, has_ports)
     rows = pa.schema([*arrow_fields(*fields), *((name, plain_type(type_.arrow)) for name, type_ in types.items())])
-    key_types = tuple(types[key] for key in keys)
-    return Shape(keys, tuple(values), rows, implied.kind, implied.step, key_types), tuple(pieces_now)
+    return Shape(keys, tuple(values), rows, implied.kind, implied.step, types), tuple(pieces_now)
 
 
 def _edge_pieces(
@@ -291,7 +295,7 @@ def _pieces_of(
     values = [tuple(value_name(port, at) for at in range(len(keyed.values))) for port, keyed in enumerate(step.inputs)]
     names = [PORT, *POSITION, *keys, *(name for of_port in values for name in of_port)]
     rows = pa.schema([(name, plain_type(arrow.field(name).type)) for name in names])
-    shape = Shape(keys, tuple(values), rows, key_types=tuple(types[key] for key in keys))
+    shape = Shape(keys, tuple(values), rows, types=types)
     return shape, tuple(map(RowsPiece, paths))
 
 
