@@ -16,8 +16,8 @@ from engine.model.changelog import RowKind
 from storage.changelogs.as_of import Order, TablesAsOf
 from storage.changelogs.exported_values import Format
 from storage.changelogs.exports import write_changelog, write_table
-from storage.changelogs.filters import Ends, conditions, order_of
-from storage.changelogs.search import MOST_ROWS, Search, search
+from storage.changelogs.filters import conditions, order_of
+from storage.changelogs.search import Matches, Search, search
 from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
@@ -29,7 +29,7 @@ from storage.recording.lifetimes import Lifetimes
 from storage.wanted import ALL, Filter, SortOrder
 
 _KNOWN_COUNTS: Final = 512
-_KNOWN_ROWS: Final = 32
+_KNOWN_SEARCHES: Final = 32
 # An event is looked for among so many events, then among as many more times the ones before.
 _NEAR: Final = 100_000
 _FARTHER: Final = 8
@@ -45,8 +45,7 @@ class Changelogs(OfAllRuns):
         super().__init__(database, runs)
         self._as_of = TablesAsOf(database, lifetimes)
         self._counts: MemoryCache[int] = MemoryCache(_KNOWN_COUNTS)
-        self._rows: MemoryCache[tuple[int, ...]] = MemoryCache(_KNOWN_ROWS)
-        self._ends: MemoryCache[Ends] = MemoryCache(_KNOWN_ROWS)
+        self._matches: MemoryCache[Matches] = MemoryCache(_KNOWN_SEARCHES)
 
     def page(
         self,
@@ -96,6 +95,9 @@ class Changelogs(OfAllRuns):
         edge = self._runs.edge(run_id, node, port)
         if _is_by_kind(filter):
             return self._count(edge, replace(filter, to_seq=seq - 1)), self._count(edge, filter)
+        if self._searched(edge, filter) is not None:
+            self.search(run_id, node, found := Search(seq), port, filter=filter)
+            return found.before, found.total
 
         def both() -> int:
             where, values = self._matching(edge, filter)
@@ -112,20 +114,23 @@ class Changelogs(OfAllRuns):
     def search(self, run_id: int, node: str, found: Search, port: str = "out", *, filter: Filter = ALL) -> None:
         """Find and count the records that pass the filter, as `counts` does, noting in `found` what is found so far.
 
-        Afterwards, the counts are known, and, if they are few, the pages.
+        Afterwards, the counts are known for any event, and where the pages are. What is found stays if it is ended.
         """
         edge = self._runs.edge(run_id, node, port)
-        search(self._database, edge, filter, found)
-        key = _count_key(edge, filter)
-        self._counts.get(key, lambda: found.total)
-        self._counts.get((*key, found.seq), lambda: found.before)
-        self._ends.get(key, lambda: found.ends)
-        if found.total <= MOST_ROWS:
-            self._rows.get(key, lambda: tuple(sorted(found.rows)))
+        search(
+            self._database,
+            edge,
+            filter,
+            found,
+            self._matches.get(_count_key(edge, filter), lambda: Matches(edge.total)),
+        )
 
     def is_counted(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> bool:
-        """Whether `counts` has the answer already."""
-        key = _count_key(self._runs.edge(run_id, node, port), filter)
+        """Whether `counts` has the answer at hand."""
+        edge = self._runs.edge(run_id, node, port)
+        if self._searched(edge, filter) is not None:
+            return True
+        key = _count_key(edge, filter)
         return self._counts.known(key) is not None and self._counts.known((*key, seq)) is not None
 
     def records(self, run_id: int, node: str, rows: Collection[int], port: str = "out") -> tuple[Record, ...]:
@@ -216,7 +221,8 @@ class Changelogs(OfAllRuns):
     def _page(
         self, edge: Edge, wanted: Filter, offset: int, after: int | None, limit: int, order: SortOrder | None = None
     ) -> Page:
-        matching_rows = self._rows.known(_count_key(edge, wanted)) if order is None else None
+        matches = self._searched(edge, wanted) if order is None else None
+        matching_rows = matches.rows if matches is not None else None
         if matching_rows is not None:
             start = offset if after is None else bisect_right(matching_rows, after)
             at = records_at(self._database, edge, matching_rows[start : start + limit])
@@ -230,6 +236,9 @@ class Changelogs(OfAllRuns):
             skip = 0
         elif wanted.is_empty and order is None:
             where, skip = f"c.rowid >= {int(offset)}", 0
+        elif matches is not None:
+            first, skip = matches.place(offset)
+            where = f"c.rowid >= {first} AND ({where})"
         else:
             skip = offset
         paged, records = f"{order_of(edge, order)} LIMIT {limit + 1} OFFSET {skip}", records_of(edge)
@@ -259,11 +268,16 @@ class Changelogs(OfAllRuns):
 
     def _matching(self, edge: Edge, wanted: Filter) -> tuple[str, dict[str, object]]:
         """The WHERE expression of a filter and its values: by what a search has found, if there are few matches."""
-        key = _count_key(edge, wanted)
-        known = self._rows.known(key)
-        if known is None:
-            return conditions(edge, wanted, ends=self._ends.known(key))
-        return "c.rowid IN (SELECT unnest($rows))", {"rows": list(known)}
+        matches = self._searched(edge, wanted)
+        rows = matches.rows if matches is not None else None
+        if rows is None:
+            return conditions(edge, wanted, ends=matches.ends if matches is not None else None)
+        return "c.rowid IN (SELECT unnest($rows))", {"rows": list(rows)}
+
+    def _searched(self, edge: Edge, wanted: Filter) -> Matches | None:
+        """What a search has found, if it has looked at all records."""
+        matches = self._matches.known(_count_key(edge, wanted))
+        return matches if matches is not None and matches.are_known else None
 
     def _around(self, edge: Edge, wanted: Filter, rows: set[int]) -> tuple[dict[int, Record], frozenset[int]]:
         """These rows as records, and the rows that pass the filter."""
@@ -281,6 +295,9 @@ class Changelogs(OfAllRuns):
     def _count(self, edge: Edge, wanted: Filter) -> int:
         if _is_by_kind(wanted):
             return sum(n for kind, n in edge.counts.items() if kind in (wanted.kinds or set(RowKind)))
+        matches = self._searched(edge, wanted)
+        if matches is not None:
+            return matches.total
         return self._counts.get(_count_key(edge, wanted), lambda: self._count_anew(edge, wanted))
 
     def _count_anew(self, edge: Edge, wanted: Filter) -> int:

@@ -1,14 +1,18 @@
-"""Whether the text of a number contains some digits, as comparisons of the number: to write the text and to search it
-takes ten times as long.
+"""Whether the text of a number or a time contains another one, as comparisons of the number: to write the text and to
+search it takes ten times as long.
 
 If a number has 4 given digits before its last p ones, its remainder by 10 ** (p + 4) is in a range. If only a few
 numbers can stand before them, since all numbers are within limits, the number itself is in one of as many ranges.
+
+Of a time, the text is looked for in that of each day and in that of each second of a day, once. Then a bit says of each
+day, and of each second, whether it is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from functools import lru_cache
 from typing import Final
 
 # Of 100 M numbers a remainder takes 0.5 CPU s, a range 0.1, their texts 5. Most numbers of 13 digits take 9 remainders.
@@ -17,9 +21,10 @@ _FEW: Final = 8
 _LEAST: Final = -(1 << 63)
 _LONGEST: Final = 19
 _OF_FRACTION: Final = 6
-_OF_YEAR: Final = 4
-_LONGER_THAN_PARTS: Final = 3
 _SECOND: Final = 1_000_000
+_SECONDS_A_DAY: Final = 86_400
+_MOST_DAYS: Final = 100_000
+_EPOCH: Final = date(1970, 1, 1)
 
 
 def number_contains(number: str, text: str, low: int, high: int) -> str | None:
@@ -58,26 +63,52 @@ def number_contains(number: str, text: str, low: int, high: int) -> str | None:
 
 
 def time_contains(time: str, text: str, low_us: int, high_us: int) -> str | None:
-    """The same of a timestamp, for three digits and more: only its year and the fraction of its second have as many.
+    """The same of a timestamp and a text of digits, colons and hyphens.
 
     low_us, high_us: the smallest and the largest, in microseconds since 1970.
     """
-    if not (text.isascii() and text.isdecimal()) or len(text) < _LONGER_THAN_PARTS or low_us < 0:
+    if low_us < 0 or not set(text) <= set("0123456789:-"):
         return None
-    try:
-        first, last = (datetime.fromtimestamp(us // _SECOND, UTC).year for us in (low_us, high_us))
-    except (ValueError, OverflowError):
+    us, (low, high) = f"epoch_us({time})", (end // (_SECONDS_A_DAY * _SECOND) for end in (low_us, high_us))
+    if (days := _days_with(text, low, high)) is None:
         return None
-    if len(text) <= _OF_YEAR and any(text in str(year) for year in range(first, last + 1)):
-        return None
-    us, value, parts = f"epoch_us({time})", int(text), []
-    for place in range(_OF_FRACTION - len(text) + 1):
+    parts = _bits(f"{us} // {_SECONDS_A_DAY * _SECOND} - {low}", days)
+    parts += _bits(f"{us} // {_SECOND} % {_SECONDS_A_DAY}", _seconds_with(text))
+    for place in range(_OF_FRACTION - len(text) + 1) if text.isdecimal() else ():
         # Zeros at the end of a fraction are not written.
-        unit, is_written = 10**place, int(text[-1] == "0")
+        value, unit, is_written = int(text), 10**place, int(text[-1] == "0")
         least, most = value * unit + is_written, (value + 1) * unit - 1
         if least <= most:
             parts.append(f"{us} % {10 ** (place + len(text))} BETWEEN {least} AND {most}")
     return f"({' OR '.join(parts)})" if parts else "false"
+
+
+def date_contains(day: str, text: str, low: int, high: int) -> str | None:
+    """The same of a date. low, high: the first and the last one, in days since 1970."""
+    days = _days_with(text, low, high)
+    return None if days is None else "".join(_bits(f"({day} - DATE '{_EPOCH}') - {low}", days)) or "false"
+
+
+def _days_with(text: str, low: int, high: int) -> list[bool] | None:
+    """Of each day, whether its text contains a text; None if they are too many, or not of Python's years."""
+    if high - low >= _MOST_DAYS:
+        return None
+    try:
+        return [text in (_EPOCH + timedelta(day)).isoformat() for day in range(low, high + 1)]
+    except OverflowError:
+        return None
+
+
+@lru_cache(maxsize=16)
+def _seconds_with(text: str) -> list[bool]:
+    """Of each second of a day, whether its text contains a text."""
+    return [text in f"{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}" for at in range(_SECONDS_A_DAY)]
+
+
+def _bits(place: str, bits: Sequence[bool]) -> list[str]:
+    """The condition that the bit at a place is set, if there is any such bit."""
+    written = "".join("01"[bit] for bit in bits)
+    return [f"get_bit('{written}'::BIT, ({place})::INTEGER) = 1"] if any(bits) else []
 
 
 def _beginnings(number: str, digits: str, low: int) -> Iterator[str]:

@@ -6,23 +6,28 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from storage.changelogs.digits import number_contains, time_contains
+from storage.changelogs.digits import date_contains, number_contains, time_contains
 from storage.database.sql import identifier
 from storage.errors import UnknownColumn
 from storage.model import Edge, EdgeColumn
-from storage.wanted import Comparison, Filter, SortOrder
+from storage.wanted import Comparison, Filter, SortOrder, Term
 
 EVENT: Final = "event"
 """The event that caused a record, as a name to sort by."""
 _NUMERIC: Final = re.compile(r"[0-9eE.+-]+|nan|inf|-inf", re.IGNORECASE)
 _SIGNS: Final = re.compile(r"[%_\\]")
+_INSIDE: Final = re.compile(r"%([0-9:-]+)%")
 _TEMPORAL: Final = re.compile(r"[0-9:. -]+")
 _WHOLE: Final = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 _TIMESTAMP: Final = "TIMESTAMP"
+_COMPARED: Final = {**dict.fromkeys(_WHOLE, number_contains), _TIMESTAMP: time_contains, "DATE": date_contains}
+_NUMBER: Final = {_TIMESTAMP: "epoch_us({})", "DATE": "{} - DATE '1970-01-01'"}
 
 
 Ends = Mapping[str, tuple[int, int] | None]
-"""By column, the smallest and the largest of its numbers, in microseconds of a timestamp; None if all are NULL."""
+"""By column, the smallest and the largest of its numbers, in microseconds of a timestamp or days of a date since 1970;
+None if all are NULL.
+"""
 
 
 def conditions(edge: Edge, wanted: Filter, alias: str = "c", ends: Ends | None = None) -> tuple[str, dict[str, object]]:
@@ -40,12 +45,17 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c", ends: Ends | None =
         parts.append(f"{alias}.kind IN ({symbols})")
     for n, term in enumerate(wanted.terms):
         names = [f"term{n}_{place}" for place in range(len(term.values))]
-        parts.append(_condition(_column(edge, term.column), term.comparison, names, alias))
-        values |= zip(names, term.values, strict=True)
+        column, like = _column(edge, term.column), _like(term)
+        if like and (condition := _compared(column, like, alias, ends or {})):
+            parts.append(condition)
+        else:
+            parts.append(_condition(column, term.comparison, names, alias))
+            values |= zip(names, term.values, strict=True)
     if wanted.text:
         predicate, text = _containing(wanted.text)
         clauses = [_contains(column, predicate, wanted.text, alias, ends or {}) for column in _searched(edge, wanted)]
-        parts.append(f"({' OR '.join(clauses) or 'false'})")
+        # What writes a text is last: it is not asked of what has passed already.
+        parts.append(f"({' OR '.join(sorted(clauses, key=lambda clause: 'CAST(' in clause)) or 'false'})")
         if "$text" in parts[-1]:
             values["text"] = text
     return " AND ".join(parts) or "true", values
@@ -54,14 +64,11 @@ def conditions(edge: Edge, wanted: Filter, alias: str = "c", ends: Ends | None =
 def ends_of(edge: Edge, wanted: Filter, alias: str = "c") -> dict[str, str]:
     """The columns whose `Ends` make the search of a text quicker, and the SQL of these as a list."""
     sql_by_column = {}
-    for column in _searched(edge, wanted):
-        if column.duckdb_type in (*_WHOLE, _TIMESTAMP):
-            place = f"{alias}.{identifier(column.stored_as)}"
-            ends = (
-                f"epoch_us({end})" if column.duckdb_type == _TIMESTAMP else end
-                for end in (f"min({place})", f"max({place})")
-            )
-            sql_by_column[column.name] = f"[{', '.join(ends)}]"
+    of_terms = [_column(edge, term.column) for term in wanted.terms if _like(term)]
+    for column in (*_searched(edge, wanted), *of_terms):
+        if column.duckdb_type in _COMPARED:
+            place, number = f"{alias}.{identifier(column.stored_as)}", _NUMBER.get(column.duckdb_type, "{}")
+            sql_by_column[column.name] = f"[{', '.join(number.format(f'{end}({place})') for end in ('min', 'max'))}]"
     return sql_by_column
 
 
@@ -69,14 +76,26 @@ def _searched(edge: Edge, wanted: Filter) -> list[EdgeColumn]:
     return [column for column in edge.columns if wanted.text and _can_contain(column, wanted.text)]
 
 
+def _like(term: Term) -> str:
+    """The text that a term looks for in numbers and times; empty if it is another one."""
+    found = _INSIDE.fullmatch(str(term.values[0])) if term.comparison is Comparison.LIKE else None
+    return found[1] if found else ""
+
+
 def _contains(column: EdgeColumn, predicate: str, text: str, alias: str, ends: Ends) -> str:
     """The condition that a column's value contains a text: of its digits, where that is quicker."""
+    if (condition := _compared(column, text, alias, ends)) is not None:
+        return condition
     place = f"{alias}.{identifier(column.stored_as)}"
-    if column.name in ends:
-        bounds, by_digits = ends[column.name], time_contains if column.duckdb_type == _TIMESTAMP else number_contains
-        if (condition := "false" if bounds is None else by_digits(place, text, *bounds)) is not None:
-            return condition
-    return predicate.format(f"CAST({place} AS VARCHAR)")
+    return predicate.format(place if column.duckdb_type == "VARCHAR" else f"CAST({place} AS VARCHAR)")
+
+
+def _compared(column: EdgeColumn, text: str, alias: str, ends: Ends) -> str | None:
+    """The same without its text; None if that does not go, or takes as long."""
+    if column.name not in ends:
+        return None
+    bounds, place = ends[column.name], f"{alias}.{identifier(column.stored_as)}"
+    return "false" if bounds is None else _COMPARED[column.duckdb_type](place, text, *bounds)
 
 
 def _containing(text: str) -> tuple[str, str]:

@@ -1,15 +1,15 @@
 """The search of an edge for the records that pass a filter: slice by slice, so that the first of them show at once.
 
-It begins at an event and, after the last record, goes on at the first one.
+It begins at an event and, after the last record, goes on at the first one. What it has found stays, slice by slice: a
+search from another event looks at the other slices only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from storage.changelogs.filters import conditions, ends_of
+from storage.changelogs.filters import Ends, conditions, ends_of
 from storage.database.connection import Database
 from storage.database.edge_records import records_of
 from storage.model import Edge
@@ -17,10 +17,61 @@ from storage.wanted import Filter
 
 MOST_ROWS: Final = 10_000
 """With at most so many matches, their rows are remembered, so that no page of them is searched again."""
-_ROW_GROUP: Final = 122_880
-_SLICE: Final = 10 * _ROW_GROUP
-# The first one is small: it has the first matches, if they are frequent.
-_FIRST_SLICE: Final = 2 * _ROW_GROUP
+# Of each slice, so many are remembered in any case, to show them.
+_SHOWN: Final = 100
+# In row groups.
+_SLICE: Final = 5 * 122_880
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """What is in a range of rows: the matches, the first of their rows, and the `Ends`."""
+
+    matches: int
+    rows: tuple[int, ...]
+    ends: Ends
+
+
+@dataclass
+class Matches:
+    """What is known of the records of an edge that pass a filter. size: the rows of a slice. records: of the edge."""
+
+    records: int
+    size: int = field(default_factory=lambda: _SLICE)
+    slices: dict[int, _Slice] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """The number of matches in the slices that are known."""
+        return sum(part.matches for part in tuple(self.slices.values()))
+
+    @property
+    def are_known(self) -> bool:
+        """Whether all slices are."""
+        return len(self.slices) * self.size >= self.records
+
+    @property
+    def rows(self) -> tuple[int, ...] | None:
+        """The rows of all matches, in order, if they are few and all known."""
+        if not self.are_known or self.total > MOST_ROWS:
+            return None
+        return tuple(row for first in sorted(self.slices) for row in self.slices[first].rows)
+
+    @property
+    def ends(self) -> Ends:
+        """Those of all slices that are known."""
+        ends: dict[str, tuple[int, int] | None] = {}
+        for part in tuple(self.slices.values()):
+            ends |= {name: _wider(ends.get(name), pair) for name, pair in part.ends.items()}
+        return ends
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Where the match with this index is: its slice's first row, and its index among the matches from there on."""
+        for first in sorted(self.slices):
+            if offset < self.slices[first].matches:
+                return first, offset
+            offset -= self.slices[first].matches
+        return self.records, 0
 
 
 @dataclass
@@ -28,7 +79,7 @@ class Search:
     """What is found so far. seq: the event at which it begins. part: of the records that were looked at, from 0 to 1.
 
     before: the matches before the event. total: of all. rows: of the matches, in the order in which they were found;
-    some of them if there are more than MOST_ROWS. ends: of the columns that were looked at, as `Ends`.
+    some of them if there are more than MOST_ROWS.
     """
 
     seq: int = 0
@@ -36,36 +87,53 @@ class Search:
     before: int = 0
     total: int = 0
     rows: list[int] = field(default_factory=list)
-    ends: dict[str, tuple[int, int] | None] = field(default_factory=dict)
 
 
-def search(database: Database, edge: Edge, wanted: Filter, found: Search) -> None:
-    """Note in `found` what is found, as it is found. Raises UnknownColumn."""
-    relation = records_of(edge)
-    asked = ends_of(edge, wanted)
+def search(database: Database, edge: Edge, wanted: Filter, found: Search, matches: Matches) -> None:
+    """Note in `found` and `matches` what is found, as it is found. Raises UnknownColumn."""
     conditions(edge, wanted)
-    [(low, high, start)] = database.rows(
-        f"SELECT min(c.rowid), max(c.rowid), min(c.rowid) FILTER (c.seq >= $seq) FROM {relation} c", {"seq": found.seq}
-    )
-    if low is None:
-        return
-    looked = 0
-    for first, end in _slices(low, high + 1, high + 1 if start is None else start):
-        there = f"FROM {relation} c WHERE c.rowid >= {first} AND c.rowid < {end}"
-        ends = database.rows(f"SELECT {', '.join(asked.values())} {there}")[0] if asked else ()
-        bounds = {name: None if None in pair else (pair[0], pair[1]) for name, pair in zip(asked, ends, strict=True)}
-        found.ends = {name: _wider(found.ends.get(name), pair) for name, pair in bounds.items()}
-        where, values = conditions(edge, wanted, ends=bounds)
-        rows = f"min(c.rowid, {MOST_ROWS + 1})" if found.total <= MOST_ROWS else "NULL"
-        [(before, total, matches)] = database.rows(
-            f"SELECT count(*) FILTER (c.seq < $before), count(*), {rows} {there} AND ({where})",
-            {**values, "before": found.seq},
-        )
+    at_event = database.integer(f"SELECT c.rowid FROM {records_of(edge)} c WHERE c.seq >= ? LIMIT 1", [found.seq])
+    start, size = matches.records if at_event is None else at_event, matches.size
+    firsts, looked = range(0, matches.records, size), 0
+    earlier: list[int] = []
+    begin = start // size
+    for first in (*firsts[begin:], *firsts[:begin]):
+        end = min(first + size, matches.records)
+        if (part := matches.slices.get(first)) is None:
+            part = _looked_at(
+                database, edge, wanted, first, end, max(MOST_ROWS + 1 if matches.total <= MOST_ROWS else 0, _SHOWN)
+            )
+            matches.slices[first] = part
+        found.before += _before(database, edge, wanted, part, first, end, start)
+        found.rows += (row for row in part.rows if row >= start or first != begin * size)
+        earlier += (row for row in part.rows if row < start and first == begin * size)
         looked += end - first
-        found.rows += matches or ()
-        found.before += before
-        found.total += total
-        found.part = looked / (high + 1 - low)
+        found.total += part.matches
+        found.part = looked / matches.records
+    found.rows += earlier
+
+
+def _looked_at(database: Database, edge: Edge, wanted: Filter, first: int, end: int, most_rows: int) -> _Slice:
+    there = f"FROM {records_of(edge)} c WHERE c.rowid >= {first} AND c.rowid < {end}"
+    asked = ends_of(edge, wanted)
+    found = database.rows(f"SELECT {', '.join(asked.values())} {there}")[0] if asked else ()
+    ends = {name: None if None in pair else (pair[0], pair[1]) for name, pair in zip(asked, found, strict=True)}
+    where, values = conditions(edge, wanted, ends=ends)
+    sql = f"SELECT count(*), min(c.rowid, {most_rows}) {there} AND ({where})"
+    [(total, rows)] = database.rows(sql, values)
+    return _Slice(int(total), tuple(rows or ()), ends)
+
+
+def _before(database: Database, edge: Edge, wanted: Filter, part: _Slice, first: int, end: int, start: int) -> int:
+    """The matches of a slice before the row `start`."""
+    if start >= end or start <= first:
+        return part.matches if start >= end else 0
+    if part.matches <= len(part.rows):
+        return sum(row < start for row in part.rows)
+    where, values = conditions(edge, wanted, ends=part.ends)
+    return database.count(
+        f"FROM {records_of(edge)} c WHERE c.rowid >= {first} AND c.rowid < {start} AND ({where})", values
+    )
 
 
 def _wider(ends: tuple[int, int] | None, others: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -73,13 +141,3 @@ def _wider(ends: tuple[int, int] | None, others: tuple[int, int] | None) -> tupl
     if ends is None or others is None:
         return ends or others
     return min(ends[0], others[0]), max(ends[1], others[1])
-
-
-def _slices(low: int, end: int, start: int) -> Iterator[tuple[int, int]]:
-    """The ranges of rows from `start` to the end, then those before it. low, end: of all rows."""
-    size = _FIRST_SLICE
-    for first, last in ((start, end), (low, start)):
-        at = first
-        while at < last:
-            yield at, min(at + size, last)
-            at, size = at + size, _SLICE

@@ -23,6 +23,7 @@ from engine.contract.recorder import EdgeFile, EdgeInfo, EpochOutput
 from engine.model.changelog import RowKind
 from engine.model.origin import Origin
 from storage import Store
+from storage.changelogs.search import Search
 from storage.model import EventRange
 from storage.wanted import Filter, equal
 from tests.storage.written_runs import columns, edge, plan, planned
@@ -159,7 +160,8 @@ def ask(store: Store, run_id: int, records: int) -> None:
         return chance.randrange(1, last)
 
     changes, timeline, late = store.changelog, store.timeline, store.late
-    kinds = frozenset({RowKind.UPDATE_AFTER})
+    kinds, digits = frozenset({RowKind.UPDATE_AFTER}), Filter(text="77")
+    changes.search(run_id, "totals", Search(), filter=digits)
     (late_operator,) = store.what_if.operators(run_id)
 
     def unremembered(question: Callable[[], object]) -> Callable[[], object]:
@@ -179,6 +181,9 @@ def ask(store: Store, run_id: int, records: int) -> None:
         "page by kind, deep": lambda: changes.page(run_id, "totals", filter=Filter(kinds=kinds), offset=at()),
         "page by key": lambda: changes.changes(run_id, "totals", filter=Filter(terms=equal((("k", at() % KEYS),)))),
         "page by text": lambda: changes.page(run_id, "totals", filter=Filter(text=f"word {at() % 5000}")),
+        "digits found": lambda: changes.search(run_id, "totals", Search(at()), filter=Filter(text=str(at() % 1000))),
+        "digits found, page": lambda: changes.page(run_id, "totals", filter=digits, offset=at() % 10_000),
+        "digits found, another event": lambda: changes.counts(run_id, "totals", at(), filter=digits),
         "page by seq range": lambda: changes.page(run_id, "totals", filter=Filter(from_seq=at())),
         "cascade of one event": lambda: changes.cascade(run_id, at()),
         "as of, by key": lambda: changes.table_as_of(run_id, "totals", at(), offset=at() % 1000),

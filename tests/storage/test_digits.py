@@ -9,7 +9,7 @@ from typing import Final
 import duckdb
 import pytest
 
-from storage.changelogs.digits import number_contains, time_contains
+from storage.changelogs.digits import date_contains, number_contains, time_contains
 
 NUMBERS: Final[dict[str, tuple[str, Sequence[int]]]] = {
     "few digits": ("BIGINT", range(2000)),
@@ -53,13 +53,25 @@ TIMES: Final[dict[str, Sequence[int]]] = {
 }
 
 
-@pytest.mark.parametrize("text", ["12", "024", "2024", "197", *TEXTS])
+PARTS: Final = ("02", "024", "2024", "197", "2024-05", "-0", "4-05-", "00:0", ":", ":07", "12:30", "1-", "-:", "77")
+
+
+@pytest.mark.parametrize("text", [*PARTS, *TEXTS])
 @pytest.mark.parametrize("values", TIMES.values(), ids=TIMES)
 def test_times_contain_what_their_texts_do(values: Sequence[int], text: str) -> None:
     condition = time_contains("c.x", text, min(values), max(values))
     if condition is not None:
         of_text = found_in("TIMESTAMP", values, f"contains(c.x::VARCHAR, '{text}')")
         assert found_in("TIMESTAMP", values, condition) == of_text
+
+
+@pytest.mark.parametrize("text", [*PARTS, *TEXTS])
+@pytest.mark.parametrize("days", [range(19_000, 20_000), [-800, 0, 800], range(11_016, 11_017)], ids=len)
+def test_dates_contain_what_their_texts_do(days: Sequence[int], text: str) -> None:
+    condition = date_contains("(DATE '1970-01-01' + c.x::INTEGER)", text, days[0], days[-1])
+    assert condition is not None
+    of_text = found_in("BIGINT", days, f"contains((DATE '1970-01-01' + c.x::INTEGER)::VARCHAR, '{text}')")
+    assert found_in("BIGINT", days, condition) == of_text
 
 
 Known = Callable[[str, str, int, int], str | None]
@@ -70,9 +82,10 @@ Known = Callable[[str, str, int, int], str | None]
     [
         pytest.param(number_contains, "1", -(1 << 63), 0, id="a number without its positive one"),
         pytest.param(number_contains, "12345", 0, 1 << 62, id="as many remainders as the text costs"),
-        pytest.param(time_contains, "12", DAY, DAY, id="an hour, a minute or a day"),
-        pytest.param(time_contains, "2024", DAY, DAY, id="the year"),
-        pytest.param(time_contains, "12:30", DAY, DAY, id="more than digits"),
+        pytest.param(time_contains, "01 12:30", DAY, DAY, id="the end of a date and the begin of a time"),
+        pytest.param(time_contains, "30.5", DAY, DAY, id="a second and its fraction"),
+        pytest.param(date_contains, "12", 0, 1 << 20, id="too many days"),
+        pytest.param(date_contains, "12", 5_000_000, 5_000_001, id="days beyond the years of Python"),
         pytest.param(time_contains, "123", -1, DAY, id="before 1970"),
         pytest.param(time_contains, "123", DAY, 1 << 62, id="beyond the years of Python"),
     ],

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from storage import Store
 from storage.changelogs import search as module
 from storage.changelogs.search import Search
-from storage.wanted import Filter, SortOrder, equal
+from storage.wanted import Comparison, Filter, SortOrder, Term, equal
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
 ROWS = 24
@@ -24,6 +26,7 @@ WANTED = {
     "a letter outside ASCII": Filter(text="é"),
     "nothing": Filter(text="Name 8"),
     "everything": Filter(text="name"),
+    "digits of a column": Filter(terms=(Term("n", Comparison.LIKE, ("%22%",)),)),
     "a term": Filter(terms=equal([("n", 22)])),
     "from an event on": Filter(text="Name 3", from_seq=8, to_seq=16),
 }
@@ -36,7 +39,6 @@ def run_id(store: Store, tmp_path: Path) -> int:
 
 @pytest.fixture(params=[1, 7, 100], ids="slices of {}".format)
 def slices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_FIRST_SLICE", max(1, request.param // 2))
     monkeypatch.setattr(module, "_SLICE", request.param)
 
 
@@ -50,7 +52,6 @@ def test_counts_and_pages_are_those_of_one_query(
     whole = changes.page(run_id, "items", filter=wanted, limit=ROWS)
     matches = [record.row for record in whole.records]
     monkeypatch.setattr(module, "MOST_ROWS", most)
-    monkeypatch.setattr("storage.changelogs.changelog.MOST_ROWS", most)
     for seq in (0, 1, 12, ROWS, ROWS + 1):
         found = Search(seq)
         changes.search(run_id, "items", found, filter=wanted)
@@ -66,6 +67,36 @@ def test_counts_and_pages_are_those_of_one_query(
         assert page.next_after == (page.records[-1].row if offset + 3 < whole.total else None)
         after = changes.page(run_id, "items", filter=wanted, after=offset, limit=3)
         assert after.records == tuple(each for each in whole.records if each.row > offset)[:3]
+
+
+@pytest.mark.parametrize("most", [0, 5, 10_000])
+@pytest.mark.usefixtures("slices")
+def test_a_search_that_was_ended_goes_on_with_the_other_slices(
+    most: int, store: Store, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_ROWS", most)
+    changes, wanted, look = store.changelog, WANTED["digits"], module._looked_at
+    looked: list[int] = []
+
+    def ends_after(most_looks: int) -> None:
+        def looks(database: Any, edge: Any, wanted: Any, first: int, *more: Any) -> Any:
+            if len(looked) == most_looks:
+                raise KeyboardInterrupt
+            looked.append(first)
+            return look(database, edge, wanted, first, *more)
+
+        monkeypatch.setattr(module, "_looked_at", looks)
+
+    ends_after(1)
+    with contextlib.suppress(KeyboardInterrupt):
+        changes.search(run_id, "items", Search(12), filter=wanted)
+    assert changes.count(run_id, "items", filter=wanted) == 2
+    ends_after(-1)
+    for seq in (1, 12, ROWS):
+        found = Search(seq)
+        changes.search(run_id, "items", found, filter=wanted)
+        assert (found.before, found.total, found.part) == (sum(at < seq for at in (2, 20)), 2, 1.0)
+    assert len(looked) == len({*looked}), "no slice is looked at twice"
 
 
 def test_an_edge_without_records_has_nothing_to_find(store: Store, tmp_path: Path) -> None:
