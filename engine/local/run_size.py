@@ -29,7 +29,9 @@ from engine.runtime.edges.views import views_of
 from engine.runtime.steps import step_of
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 _ROWS: Final = 2_000
 LARGE: Final = 200_000
@@ -41,6 +43,7 @@ _BLOCKS: Final = 1.35
 _OF_TEXT: Final = 0.6
 _OF_STEP: Final = 0.5
 _FLOAT_BYTES: Final = 6.0
+_OF_RUN: Final = 10.0
 # Measured: app and JVM, a worker, and what workers hold of each event of an epoch.
 _BASE_MEMORY: Final = 1_200 << 20
 _WORKER_MEMORY: Final = 150 << 20
@@ -195,7 +198,7 @@ def _in_the_end(node: NodePlan, table: pa.Table) -> float:
 
 
 def _value_bytes(column: pa.ChunkedArray) -> float:
-    """Of a value of a column, packed as DuckDB packs it: numbers by their range, frequent texts as a number."""
+    """Of a value of a column, packed as DuckDB packs it: frequent texts as a number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -204,15 +207,24 @@ def _value_bytes(column: pa.ChunkedArray) -> float:
         return 1 / 8
     if pa.types.is_integer(type_) or pa.types.is_temporal(type_):
         narrow = pa.types.is_date32(type_) or pa.types.is_time32(type_)
-        numbers = column.cast(pa.int32()).cast(pa.int64()) if narrow else column.cast(pa.int64())
-        ends = pc.min_max(numbers).as_py()
-        return _bits((ends["max"] or 0) - (ends["min"] or 0)) / 8
+        return _number_bytes((column.cast(pa.int32()) if narrow else column).cast(pa.int64()).drop_null().to_numpy())
     if pa.types.is_floating(type_):
         return _FLOAT_BYTES
     if pa.types.is_string(type_) or pa.types.is_binary(type_):
         different = pc.count_distinct(column).as_py()
         return _bits(different) / 8 if different * 2 < len(column) else _OF_TEXT * _mean_length(column)
     return float(column.nbytes / max(1, len(column)))
+
+
+def _number_bytes(numbers: NDArray[np.int64]) -> float:
+    """Of each: by their range, by that of the steps between neighbours, or as one for neighbours that are equal."""
+    if len(numbers) < 2:
+        return 1 / 8
+    # As integers of Python: a range may be larger than 64 bits.
+    low, high = int(numbers.min()), int(numbers.max())
+    steps = numbers[1:] - numbers[:-1]
+    runs = 1 + int((steps != 0).sum())
+    return min(_bits(high - low) / 8, _bits(int(steps.max()) - int(steps.min())) / 8, _OF_RUN * runs / len(numbers))
 
 
 def _bits(number: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -162,6 +162,22 @@ def test_the_store_of_a_run_has_about_as_many_bytes(
         store.preparation.stop()
         taken = store.size() - before
     assert 0.5 < told.kept_bytes / taken < 2
+
+
+@pytest.mark.parametrize(
+    ("numbers", "most"),
+    [
+        pytest.param(range(2_000), 0.2, id="one more each time"),
+        pytest.param([at // 500 * 10**9 for at in range(2_000)], 0.2, id="the same for hundreds of neighbours"),
+        pytest.param([at * 10**6 + at % 7 for at in range(2_000)], 0.6, id="steps of about the same size"),
+        pytest.param([at * 7_919 % 2_000 for at in range(2_000)], 1.6, id="a range of two thousand"),
+        pytest.param([None] * 2_000, 0.2, id="none"),
+        pytest.param([-(1 << 63), (1 << 63) - 1, 0, 5], 8, id="64 bits"),
+    ],
+)
+def test_numbers_take_what_the_store_packs_them_into(numbers: Sequence[int | None], most: float) -> None:
+    values = pa.table({"n": pa.array(numbers, pa.int64())})["n"]
+    assert 0 < module._value_bytes(values) <= most
 
 
 def test_few_rows_are_not_run_and_nothing_is_said(folder: Path) -> None:
