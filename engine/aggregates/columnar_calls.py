@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from engine.aggregates.columnar_parts import TIMES, ColumnarPart, Number, Parts, Read, Reads, Result, column
 from engine.aggregates.function import AggregateCall, functions_beside
-from engine.columnar.columns import without_equality
 
 
 def without_columns(calls: Sequence[AggregateCall], *, retracting: bool, keeps_values: bool = False) -> str | None:
@@ -18,7 +17,7 @@ def without_columns(calls: Sequence[AggregateCall], *, retracting: bool, keeps_v
         if call.distinct and not function.ignores_distinct:
             if not keeps_values:
                 return f"{function.name} DISTINCT keeps all values"
-            if without_equality([call.type]) or call.type.is_nested:
+            if call.type.has_floats or call.type.is_nested:
                 return f"DISTINCT of {call.type.flink} has no columnar kernel"
         if not keeps_values and function.columnar.keeps(call, retracting=retracting):
             return f"{function.name}{' with retraction' if retracting else ''} keeps all values"

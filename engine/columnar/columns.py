@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import eq
 from typing import Any, Final
 
@@ -15,7 +15,6 @@ from engine.columnar.runs import Flags
 from engine.contract.columnar_kernel import Longs
 from engine.model.row import Row
 from engine.model.row_values import to_pylist
-from engine.model.types import Type
 
 Columns = tuple[pa.Array, ...]
 
@@ -103,11 +102,6 @@ def rows_of_others(state: pa.RecordBatch, touched: Longs, groups: int) -> tuple[
     if len(places) == len(row_groups):
         return row_groups, tuple(state.columns[1:])
     return row_groups[places], taken(state.columns[1:], places)
-
-
-def without_equality(types: Iterable[Type]) -> Type | None:
-    """The first of these key types with values that may not equal themselves (NaN); None if there is none."""
-    return next((type_ for type_ in types if type_.has_floats), None)
 
 
 def by_group(

@@ -29,7 +29,6 @@ from engine.aggregates.parameters import Aggregate, GroupBy, described, group_or
 from engine.aggregates.planned_calls import plan_calls
 from engine.aggregates.python_function import WithFunctions
 from engine.aggregates.state import VALUES_SEEN, accumulator
-from engine.columnar.columns import without_equality
 from engine.columnar.expiring import expiring_columns
 from engine.contract.batch_input import BatchInput
 from engine.contract.bundling import Bundling, bundling
@@ -304,7 +303,10 @@ class GroupAggregate(WithFunctions, OwnTtl):
         expires = expiring(kernel, state_ttl_ms(context.options))
         columnar = self._columnar(context, calls, bundles)
         keyed = KeyedInput(key_expressions(self.group_by), values)
-        return Keyed((keyed,), expires, bundling=bundles, columnar=columnar, holds=("accumulators", "distinct values"))
+        # Groups of these were kept record by record before.
+        layout = 8 if any(column.type.has_floats for column in context.schema.columns[: len(self.group_by)]) else 1
+        holds = ("accumulators", "distinct values")
+        return Keyed((keyed,), expires, bundling=bundles, columnar=columnar, holds=holds, layout=layout)
 
     def _columnar(self, context: StepContext, calls: Sequence[AggregateCall], bundles: Bundling | None) -> Columnar:
         retracting = context.inputs[0].mode.retracts
@@ -313,8 +315,6 @@ class GroupAggregate(WithFunctions, OwnTtl):
         ttl_ms = state_ttl_ms(context.options)
         if ttl_ms and without_columns(calls, retracting=retracting):
             return RECORD_BY_RECORD
-        if odd := without_equality(column.type for column in context.schema.columns[: len(self.group_by)]):
-            return Columnar(None, f"record by record: a group column of {odd.flink} has no columnar kernel")
         if why := without_columns(calls, retracting=retracting, keeps_values=True):
             return Columnar(None, f"record by record: {why}")
         make = partial(

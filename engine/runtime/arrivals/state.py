@@ -14,7 +14,7 @@ LAYOUT: Final = 8
 
 2: states that expire. 3: those of steps that say so (`Keyed.layout`). 4: deduplication that expires. 5: Top N of an
 insert-only input. 6: Top N by RANK and DENSE_RANK, and of rows that are replaced. 7: joins on equal keys alone.
-8: one row per key in bundles, with nested columns, or by keys of FLOAT and DOUBLE.
+8: one row per key in bundles or with nested columns, joins in bundles or with a condition, keys of FLOAT and DOUBLE.
 """
 
 
