@@ -39,6 +39,7 @@ from engine.model.row_values import to_pylist
 from engine.model.timeline import MAX_WATERMARK, Timeline
 from engine.model.types import Type
 
+_TESTED: Final = 4_096
 _COUNT: Final = ("count", pa.int64())
 _PARTNERS: Final = ("partners", pa.int64())
 _DUE: Final = ("due", pa.int64())
@@ -66,6 +67,11 @@ class PairingColumns:
         partners = (_PARTNERS,) if self.expires or matches is not None else ()
         aging = (_DUE, *arrow_fields(EXPIRES)) if self.expires else ()
         self.state_schema = pa.schema([pa.field("port", pa.int8()), *sides, _COUNT, *partners, *aging])
+
+    @property
+    def most_rows(self) -> int | None:
+        """Few if each pair is tested: every record of such a join may meet all rows, in lists of Python."""
+        return None if self.matches is None else _TESTED
 
     def advance(self, chunk: Chunk, timeline: Timeline) -> Advanced:
         """Every record pairs with the rows of the other side that are there."""

@@ -31,6 +31,7 @@ from engine.contract.columnar_kernel import (
     Columnar,
     ColumnarKernel,
     Emitted,
+    InShortChunks,
     Kinds,
     Layout,
     Lives,
@@ -91,6 +92,11 @@ class BundledColumns:
         steps = extended(extended(ends.steps, ends.places), Runs.of(bundles[causes]).ordinals)
         rows = Emitted(ends.seqs, steps, emitted.kinds[order], taken(emitted.columns, order))
         return replace(advanced, emitted=rows, lives=advanced.lives and _lives(advanced.lives, places))
+
+    @property
+    def most_rows(self) -> int | None:
+        """As many records as the kernel takes at once, and the rest of their last bundle."""
+        return self._kernel.most_rows if isinstance(self._kernel, InShortChunks) else None
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:
         """The state of the kernel."""

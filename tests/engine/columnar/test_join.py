@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.contract.bundling import Bundling
-from engine.contract.columnar_kernel import Layout
+from engine.contract.columnar_kernel import InShortChunks, Layout
 from engine.contract.kernel import Input, Kernel
 from engine.joins.columnar import columnar_join
 from engine.joins.columnar_rows import identities
@@ -212,3 +212,12 @@ def test_the_choice_says_why(
     given_: tuple[int, int], matches: Callable[[], Matches] | None, bundles: Bundling | None, why: str
 ) -> None:
     assert columnar_join(JoinKind.LEFT, SINGLE, given_, matches, bundles).why == why
+
+
+@pytest.mark.parametrize("bundles", [None, Bundling(3)])
+def test_a_join_that_tests_each_pair_takes_few_records_at_once(bundles: Bundling | None) -> None:
+    for matches, is_short in ((_differ, True), (None, False)):
+        found = rules(JoinKind.INNER, (BY_CONTENT, BY_CONTENT), (0, 0), matches, bundles)
+        kernel = found.columnar(found.layout)
+        assert isinstance(kernel, InShortChunks)
+        assert (kernel.most_rows is not None) is is_short
