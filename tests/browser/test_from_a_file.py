@@ -113,3 +113,20 @@ def test_sums_and_a_top_3_per_window_the_late_records_and_the_delay_that_keeps_t
     comparing.click()
     expect(rows(page, "What differs").filter(has_text="Late records")).to_contain_text(f"{late} only in run")
     expect(rows(page, "What differs").filter(has_text="Final table")).to_contain_text("different")
+
+
+@pytest.mark.slow
+def test_german_times_and_numbers(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page()
+    lines = [f"30.11.2026 10:{at // 60:02}:{at % 60:02};G{at % 3};{at // 2},{at % 2 * 5}" for at in range(100)]
+    (tmp_path / "log.csv").write_text("\n".join(["Zeit;Gerät;Temperatur", *lines]), encoding="utf-8")
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(tmp_path / "log.csv")
+    page.wait_for_url("**/build?**")
+    expect(page.get_by_role("checkbox", name="Zeit is the event time")).to_be_checked()
+    expect(page.get_by_text("all 100 are numbers with a decimal comma")).to_be_visible()
+    page.get_by_role("button", name="Add as number").click()
+    expect(page.get_by_role("button", name="Add as number")).to_have_count(0)
+    settled(page)
+    tab(page, "Records")
+    first = rows(page, "First records of log").first
+    expect(first).to_contain_text(re.compile("0,0.*2026-11-30 10:00:00.*0.0"), timeout=RUN_TIMEOUT_MS)

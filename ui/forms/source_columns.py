@@ -15,7 +15,9 @@ import streamlit as st
 from pydantic import ValidationError
 
 from engine.errors import StudioError
+from engine.expressions.flink_sql import flink, flink_in
 from engine.local.parsed import Parsed, parsed_rows
+from engine.model.free_names import free_name
 from engine.model.schema import Schema
 from engine.model.type_texts import flink_type, in_flink
 from engine.model.types import INTEGERS, Timestamp, Type
@@ -93,11 +95,30 @@ def _row(form: FormContext, at: int, column: ColumnProfile, chosen: object, prop
     with name, st.container(gap=None):
         st.markdown(escaped(column.name))
         st.caption(escaped(explanation))
+        _number(form, at, column)
     with type_:
         _type(form, at, column, chosen)
     proposal = next((proposal for proposal in proposals if proposal.column == column.name), None)
     with time:
         _tick(form, at, column, chosen, proposal)
+
+
+def _number(form: FormContext, at: int, column: ColumnProfile) -> None:
+    """Offer the number that a text is."""
+    computed = form.node.parameters.get("computed", ())
+    if column.number is None or any(flink_in(entry.get("expression")) == column.number for entry in computed):
+        return
+    taken = {*(form.output.names if form.output is not None else ()), *(entry.get("name") for entry in computed)}
+    name = free_name(f"{column.name}_number", taken)
+    st.button(
+        "Add as number",
+        key=form.key(f"number.{at}", (column.name,)),
+        type="tertiary",
+        help=f"One more column, {escaped(name)}: ``{column.number}``",
+        on_click=guarded(form.write),
+        args=(("computed",), [*computed, {"name": name, "expression": flink(column.number)}]),
+        kwargs={"redraw": True},
+    )
 
 
 def _type(form: FormContext, at: int, column: ColumnProfile, chosen: object) -> None:

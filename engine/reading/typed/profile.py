@@ -3,6 +3,7 @@
     ordered_at   timestamp_ntz   2,018 of 2,021 are times, such as 2024-05-01 10:00:00; 3 are not, such as "n/a"
     ts           bigint          all 2,021 are integers; they count milliseconds since 1970
     Zeit         string          all 2,021 are times as dd.MM.yyyy HH:mm:ss, which a computed column reads
+    Preis        string          all 2,021 are numbers with a decimal comma, which a computed column can read
 
 If almost all values of a column have one type, that type is proposed: the remaining values are then rejected, as the
 alternative is a column of texts. The watermark delay is derived from the disorder of the times.
@@ -42,6 +43,7 @@ from engine.reading.files.csv_sample import Dialect, header_of, records_of_file,
 from engine.reading.files.input_files import InputFile
 from engine.reading.typed.casts import cut_of
 from engine.reading.typed.inference import infer_text, kind_of_text
+from engine.reading.typed.number_texts import writing_of
 from engine.reading.typed.time_patterns import milliseconds, pattern_of
 
 ROWS: Final = 20_000
@@ -64,6 +66,7 @@ _UNITS: Final = {"s": 1, "ms": 1000, "us": 1_000_000}
 _TO_MS: Final = {"s": " * 1000", "ms": "", "us": " / 1000"}
 _COUNTED: Final = {"s": "seconds", "ms": "milliseconds", "us": "microseconds"}
 _TIME_ENDINGS: Final = ("time", "timestamp", "date", "_at", "_ts", "epoch", "rowtime")
+_DAY_MS: Final = 86_400_000
 _DELAYS_MS: Final = (0, 1) + tuple(
     1000 * delay for delay in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400)
 )
@@ -74,7 +77,8 @@ class ColumnProfile:
     """One column. type: read by default; proposed: the better type; why: the reason in words.
 
     unit: the unit of numbers since 1970, if they look like times. pattern: of texts that are times (TO_TIMESTAMP).
-    note: why the name differs from the file's, or "". is_unique: whether no two of enough rows have the same value.
+    number: Flink SQL that reads texts as numbers. note: why the name differs from the file's, or "".
+    is_unique: whether no two of enough rows have the same value.
     """
 
     name: str
@@ -83,6 +87,7 @@ class ColumnProfile:
     why: str
     unit: str | None = None
     pattern: str | None = None
+    number: str | None = None
     note: str = ""
     is_unique: bool = False
 
@@ -94,7 +99,12 @@ class ColumnProfile:
     @property
     def is_moment(self) -> bool:
         """Whether its values are written as times, and are no numbers that may count from 1970."""
-        return self.pattern is not None or isinstance(self.proposed, Timestamp)
+        return self.pattern is not None or isinstance(self.proposed, Timestamp) or self.proposed == DATE
+
+    @property
+    def is_day(self) -> bool:
+        """Whether its values are days without a time of day."""
+        return self.proposed == DATE or (self.pattern is not None and "mm" not in self.pattern)
 
 
 @dataclass(frozen=True)
@@ -176,14 +186,22 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
         said = f'{fit:,} of {len(values):,} are {_PLURAL[proposed]}; {others}, such as "{odd[:40]}"'
         return ColumnProfile(name, type_, proposed, said + beside, note=note, is_unique=is_unique)
     unit = _unit_of(name, values) if type_ in (BIGINT, DOUBLE) else None
-    pattern = pattern_of(values, ceil(_ALMOST_ALL * len(values))) if type_ == STRING else None
+    least = ceil(_ALMOST_ALL * len(values))
+    pattern = pattern_of(values, least) if type_ == STRING else None
+    writing = writing_of(values, least) if type_ == STRING and pattern is None else None
     said = f"all {len(values):,} are {_plural(type_)}" if type_ != STRING else f'such as "{values[0][:40]}"'
     if unit is not None:
         said += f", {_COUNTED[unit]} since 1970"
     if pattern is not None:
-        count = sum(milliseconds(value, pattern) is not None for value in values)
-        said = f"{'all' if count == len(values) else f'{count:,} of'} {len(values):,} are times as {pattern}"
-    return ColumnProfile(name, type_, type_, said + beside, unit, pattern, note, is_unique)
+        said = _share(sum(milliseconds(value, pattern) is not None for value in values), values, f"times as {pattern}")
+    if writing is not None:
+        said = _share(sum(map(bool, map(writing.text.fullmatch, values))), values, writing.words)
+    number = writing and writing.number.format(quote(name))
+    return ColumnProfile(name, type_, type_, said + beside, unit, pattern, number, note, is_unique)
+
+
+def _share(count: int, values: Sequence[str], words: str) -> str:
+    return f"{'all' if count == len(values) else f'{count:,} of'} {len(values):,} are {words}"
 
 
 _WIDER: Final[dict[Type, tuple[Type, ...]]] = {
@@ -217,10 +235,10 @@ def _plural(type_: Type) -> str:
     return _PLURAL.get(type_, type_.flink)
 
 
-def _rank(name: str, columns: Sequence[ColumnProfile]) -> tuple[bool, bool, int]:
+def _rank(name: str, columns: Sequence[ColumnProfile]) -> tuple[bool, bool, bool, int]:
     column = next(profile for profile in columns if profile.name == name)
     place = [profile.name for profile in columns].index(name)
-    return not _is_named_as_time(name), not column.is_moment, place
+    return column.is_day, not _is_named_as_time(name), not column.is_moment, place
 
 
 def _proposal(
@@ -230,6 +248,8 @@ def _proposal(
     if not times:
         return None
     delay, why = delay_of(times)
+    if column.is_day and delay > 2 * _DAY_MS:  # Days of birth, say, or the newest first.
+        return None
     name, value = (column.name, quote(column.name)) if computed is None else (computed.name, computed.expression)
     moment = _moment(column, value)
     parameters: dict[str, object] = {"watermark_delay_ms": delay}
@@ -249,6 +269,8 @@ def _moment(column: ColumnProfile, value: str) -> str | None:
     """The time of a value in Flink SQL, if it has to be computed."""
     if column.pattern is not None:
         return f"TO_TIMESTAMP({value}, {literal(column.pattern)})"
+    if column.proposed == DATE:
+        return f"CAST({value} AS TIMESTAMP(3))"
     if column.unit is not None and column.type == DOUBLE:
         return f"TO_TIMESTAMP_LTZ(CAST(ROUND({value}{_TO_MS[column.unit]}) AS BIGINT), 3)"
     return f"TO_TIMESTAMP_LTZ({value}, 6)" if column.unit == "us" else None
@@ -267,7 +289,7 @@ def delay_of(times_ms: Sequence[int]) -> tuple[int, str]:
     needed.sort()
     wanted = needed[min(len(needed) - 1, int(_KEPT * len(needed)))]
     at = bisect_left(_DELAYS_MS, wanted)
-    delay = _DELAYS_MS[at] if at < len(_DELAYS_MS) else -(-wanted // 86_400_000) * 86_400_000
+    delay = _DELAYS_MS[at] if at < len(_DELAYS_MS) else -(-wanted // _DAY_MS) * _DAY_MS
     in_time = sum(lag <= delay for lag in needed)
     if not needed[-1]:
         return 0, f"each of the first {len(needed):,} records is later than the one before"
@@ -277,7 +299,7 @@ def delay_of(times_ms: Sequence[int]) -> tuple[int, str]:
 
 
 def _length(ms: int) -> str:
-    for unit, size in (("days", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
+    for unit, size in (("days", _DAY_MS), ("h", 3_600_000), ("min", 60_000), ("s", 1000)):
         if ms >= 2 * size:
             return f"{ms / size:.3g} {unit}"
     return f"{ms} ms"

@@ -4,6 +4,7 @@
 1/31/2026 9:30               M/d/yyyy H:mm               as no month is 31; if all texts could be either, none
 2026-11-30 14:05:09,123      yyyy-MM-dd HH:mm:ss,SSS
 30 Nov 2026 02:05 PM         dd MMM yyyy hh:mm a
+30.11.2026                   dd.MM.yyyy
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from itertools import product
+from itertools import chain, product
 from typing import Final
 
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -60,7 +61,7 @@ def pattern_of(texts: Sequence[str], least: int) -> str | None:
     if most < max(least, 1):
         return None
     # In the order of the lists, not of the texts.
-    patterns = map("".join, product(_DATES, _BETWEEN, _TIMES))
+    patterns = chain(map("".join, product(_DATES, _BETWEEN, _TIMES)), _DATES)
     best = [pattern for pattern in patterns if counts.get(pattern) == most]
     return best[0] if len({pattern.index("d") < pattern.index("M") for pattern in best}) == 1 else None
 
@@ -68,6 +69,8 @@ def pattern_of(texts: Sequence[str], least: int) -> str | None:
 def _patterns_of(text: str) -> Iterator[str]:
     for date in _DATES:
         if found := _expression(date).match(text):
+            if found.end() == len(text):
+                yield date
             for between, time in product(_BETWEEN, _TIMES):
                 mark, rest = between.strip("'"), text[found.end() :]
                 if rest.startswith(mark) and _expression(time).fullmatch(rest[len(mark) :]):

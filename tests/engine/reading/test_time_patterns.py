@@ -28,6 +28,7 @@ CASES = {
     "no such half": (["11/30/2026 13:05 PM"], None),
     "with names": (["30 Nov 2026 14:05", "1 Dec 2026 14:05"], "d MMM yyyy HH:mm"),
     "no such day": (["31.02.2026 14:05:09"], None),
+    "days": (["30.11.2026", "01.12.2026"], "dd.MM.yyyy"),
     "a version": (["1.2.2026", "10.3.11"], None),
     "nothing": ([], None),
 }
@@ -62,6 +63,30 @@ def test_a_file_with_such_times_begins_with_an_event_time(tmp_path: Path, name: 
     assert source.parameters["event_time"] == "Zeit_time"
     columns, _ = Csv.model_validate(source.parameters).profile("n", tmp_path)
     assert columns[0].why == f"all {len(texts)} are times as {pattern}"
+
+
+DAYS = {
+    "by ISO 8601": (["2026-11-30", "2026-12-02", "2026-12-01"], "CAST(`day` AS TIMESTAMP(3))"),
+    "by a pattern": (["30.11.2026", "02.12.2026", "01.12.2026"], "TO_TIMESTAMP(`day`, 'dd.MM.yyyy')"),
+    "of birth": (["1990-11-30", "1960-12-02", "2001-12-01"], None),
+    "newest first": (["02.12.2026", "30.11.2026", "28.11.2026"], None),
+}
+
+
+@pytest.mark.parametrize("name", DAYS)
+def test_days_are_the_event_time_if_they_are_in_order(tmp_path: Path, name: str) -> None:
+    days, expression = DAYS[name]
+    (tmp_path / "in.csv").write_text("\n".join(["day|n", *[f"{day}|1" for day in days]]), encoding="utf-8")
+    parameters = first_pipeline("in.csv", tmp_path).nodes[0].parameters
+    computed = [{"name": "day_time", "expression": {"flink": expression}}]
+    assert parameters.get("computed") == (computed if expression else None)
+    assert parameters.get("event_time") == ("day_time" if expression else None)
+
+
+def test_a_time_of_day_is_preferred_to_a_day(tmp_path: Path) -> None:
+    lines = ["day,at", "2026-11-30,2026-11-30 10:00:00", "2026-11-30,2026-11-30 10:00:01"]
+    (tmp_path / "in.csv").write_text("\n".join(lines), encoding="utf-8")
+    assert first_pipeline("in.csv", tmp_path).nodes[0].parameters["event_time"] == "at"
 
 
 def test_a_run_reads_the_same_times_and_keeps_what_is_none(spark: SparkSession, tmp_path: Path) -> None:
