@@ -5,6 +5,7 @@ A module has its class as `OPERATOR` or `SOURCE`; adding a file is sufficient.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -60,10 +61,13 @@ def lookup(node: Node) -> type[Operator] | type[Source]:
     return cls
 
 
-def configured(node: Node) -> Operator | Source:
-    """The node's operator with its parameters. Raises PipelineError with the node and the field."""
+def configured(node: Node, bound: Mapping[str, Any] | None = None) -> Operator | Source:
+    """The node's operator with its parameters. Raises PipelineError with the node and the field.
+
+    bound: the parameters with expressions that are bound already.
+    """
     cls = lookup(node)
     try:
-        return cls.model_validate(node.parameters)
+        return cls.model_validate(node.parameters if bound is None else bound)
     except ValidationError as error:
         raise explain(error, cls, node.parameters, node.id) from error

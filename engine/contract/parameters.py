@@ -188,6 +188,18 @@ class Parameters(BaseModel):
         return self.model_copy(update=changes)
 
     @property
+    def expressions(self) -> list[str]:
+        """All expressions."""
+        texts: list[str] = []
+
+        def noted(text: str, path: str, marks: Marks) -> str:
+            texts.append(text)
+            return text
+
+        self.with_expressions(noted)
+        return texts
+
+    @property
     def in_spark(self) -> Self:
         """Bound parameters with Spark SQL only: what was typed is no longer known."""
         return self.with_expressions(lambda text, path, marks: str(text))

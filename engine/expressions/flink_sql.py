@@ -7,34 +7,62 @@ evaluated as ever.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 from engine.functions.spark_text import SparkText
 
 _MARK: Final = "flink"
 
 
+class Said(Protocol):
+    """What is written in Flink SQL when it is asked for."""
+
+    @property
+    def flink(self) -> str:
+        """Flink SQL."""
+
+    @property
+    def is_flink(self) -> bool:
+        """Whether its Flink SQL is bound to the same."""
+
+
 class FlinkSql(SparkText):
     """The expression as Spark SQL once it is bound to columns, before that as it was typed.
 
-    flink: as it was typed. digits: of a bound moment, those of its seconds, which Spark's types do not tell.
+    said: as it was typed, or what a script says. digits: of a bound moment, those of its seconds, which Spark's types
+    do not tell.
     """
 
-    flink: str
+    said: str | Said
     digits: int | None
+    is_bound: bool
 
-    def __new__(cls, flink: str, spark: str | None = None, digits: int | None = None) -> Self:
-        """A typed expression, bound if there is Spark SQL for it."""
+    def __new__(cls, said: str | Said, spark: str | None = None, digits: int | None = None) -> Self:
+        """An expression, bound if there is Spark SQL for it."""
         if isinstance(spark, SparkText):
             expression = super().__new__(cls, spark, spark.shape, spark.parts, spark.leaf)
         else:
-            expression = super().__new__(cls, flink if spark is None else spark)
-        expression.flink, expression.digits = str(flink), digits
+            expression = super().__new__(cls, str(said) if spark is None else spark)
+        expression.said, expression.digits, expression.is_bound = said, digits, spark is not None
         return expression
 
-    def bound(self, spark: str) -> Self:
+    @property
+    def flink(self) -> str:
+        """Flink SQL."""
+        return str(self.said) if isinstance(self.said, str) else self.said.flink
+
+    @property
+    def is_flink(self) -> bool:
+        """Whether a document may keep its Flink SQL."""
+        return isinstance(self.said, str) or self.said.is_flink
+
+    def typed(self, flink: str) -> Self:
+        """The same as its user typed it."""
+        return type(self)(flink, self, self.digits)
+
+    def bound(self, spark: str, digits: int | None = None) -> Self:
         """The same with other Spark SQL."""
-        return type(self)(self.flink, spark, self.digits)
+        return type(self)(self.said, spark, self.digits if digits is None else digits)
 
 
 def flink(text: str) -> dict[str, str]:

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from sqlglot import exp
 
 from engine.contract.operator import Analyzer
 from engine.errors import unknown_name
+from engine.expressions.flink_sql import FlinkSql
 from engine.model.schema import Schema
 from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr, ref
-from engine.sql.flink_text import flink_text
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.processing_time import is_proctime
 
 
-class ComputedValue(NamedTuple):
-    """A computed column: its value as Spark SQL, and as Flink SQL over the physical columns."""
-
-    name: str
-    spark: str
-    flink: str
-
-
-def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -> list[ComputedValue]:
+def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Schema) -> dict[str, FlinkSql]:
     """The computed columns of a table over its physical ones, without processing times. Raises SqlRejected."""
     names = {name: name for name in schema.names}
     writer = Writer(names, lambda text: analyzer.type_of(text, schema, node_id, "computed"), schema)
     expressions: dict[str, Expr] = {}
-    values: list[ComputedValue] = []
+    values: dict[str, FlinkSql] = {}
     for column in ddl.computed:
         if is_proctime(column.value):
             continue
@@ -39,7 +30,7 @@ def computed_columns(ddl: TableDdl, node_id: str, analyzer: Analyzer, schema: Sc
             if mentioned.name not in schema.names:
                 message = f"{column.name}: {unknown_name('column', mentioned.name, schema.names)}."
                 raise ddl.rejected(message)
-        values.append(ComputedValue(column.name, writer.write(value), flink_text(value, names)))
+        values[column.name] = writer.write(value)
         expressions[column.name] = value
     return values
 

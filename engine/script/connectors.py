@@ -50,7 +50,6 @@ from engine.script.recorded_clock import START_MS, proctimes_of
 from engine.script.sink_tables import target_of
 from engine.script.tables import NOT_READ, TableDdl
 from engine.sources.recording import Recording
-from engine.sql.in_flink import means
 
 FORMATS: Final = {
     "csv": "csv",
@@ -230,8 +229,8 @@ def _source_table(
     computed = computed_columns(ddl, node_id, analyzer, schema)
     if computed:
         parameters["computed"] = [
-            {"name": name, "expression": flink(text) if means(text, spark, schema, analyzer) else spark}
-            for name, spark, text in computed
+            {"name": name, "expression": flink(value.flink) if value.is_flink else value}
+            for name, value in computed.items()
         ]
     if ddl.watermark is not None:
         parameters |= {"event_time": ddl.watermark.column, "watermark_delay_ms": ddl.watermark.delay_ms}

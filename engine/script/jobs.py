@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.expressions.coercion import can_cast
+from engine.expressions.flink_sql import FlinkSql, flink
 from engine.model.schema import Column, Schema
 from engine.model.types import (
     BIGINT,
@@ -37,6 +38,7 @@ from engine.sql.algebra import Table
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.functions.digits import cut
 from engine.sql.functions.mixed_types import mixed
+from engine.sql.identifiers import identifier
 from engine.sql.names import Names
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.rejected import SqlRejected
@@ -138,7 +140,7 @@ class Jobs:
             for column in schema
         ]
         computed = computed_columns(ddl, below, self.emitter.analyzer, schema)
-        items += [(column.name, column.spark) for column in computed if column.name not in schema]
+        items += [(name, value) for name, value in computed.items() if name not in schema]
         if _is_all(items, schema):
             return below
         return self.emitter.project(below, items, insert.query)
@@ -160,7 +162,7 @@ class Jobs:
 
 def _as_value(name: str) -> str:
     """A time that is no event time any more."""
-    return f"COALESCE({quote(name)}, NULL)"
+    return FlinkSql(f"COALESCE({identifier(name)}, NULL)", f"coalesce({quote(name)}, NULL)")
 
 
 def _narrows(given: Type, takes: Type) -> bool:
@@ -220,8 +222,8 @@ def _without_nulls(below: str, ddl: TableDdl, insert: Insert, emitter: Emitter) 
     names = [column.name for column in schema if column.nullable and column.name in ddl.never_null]
     if not names:
         return below
-    condition = " AND ".join(f"({quote(name)} IS NOT NULL)" for name in names)
-    return emitter.add("filter", {"condition": condition}, [below], insert.query)
+    condition = " AND ".join(f"{identifier(name)} IS NOT NULL" for name in names)
+    return emitter.add("filter", {"condition": flink(condition)}, [below], insert.query)
 
 
 def _is_all(items: list[tuple[str, str]], schema: Schema) -> bool:

@@ -46,7 +46,6 @@ from engine.sql.algebra import Expr, Table
 from engine.sql.clauses.python_calls import aggregates_of
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
-from engine.sql.in_flink import in_flink
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
@@ -136,7 +135,7 @@ def _script_of(parts: Parts, analyzer: Analyzer, folder: Path, name: str) -> Scr
     ]
     if parts.failures:
         open_tables(parts, tables, emitter)
-    nodes, edges = tuple(in_flink(emitter.nodes, emitter)), tuple(emitter.edges)
+    nodes, edges = tuple(emitter.nodes), tuple(emitter.edges)
     if is_ours:
         places = {node_id_of(name): at for at, name in enumerate(parts.order)}
         nodes = tuple(sorted(nodes, key=lambda node: places.get(node.id, len(places))))

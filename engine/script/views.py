@@ -76,6 +76,7 @@ def called(emitter: Emitter, old: str, new: str) -> None:
     if old == new:
         return
     emitter.nodes[-1] = emitter.nodes[-1].model_copy(update={"id": new})
+    emitter.bound[new] = emitter.bound.pop(old)
     derived = emitter.derived.pop(old)
     emitter.derived[new] = type(derived)(**{**derived.__dict__, "node": new})
     emitter.edges = [edge.model_copy(update={"target": new}) if edge.target == old else edge for edge in emitter.edges]

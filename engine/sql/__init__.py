@@ -27,7 +27,6 @@ from engine.sql.algebra import Expr, Table
 from engine.sql.clauses.python_calls import Functions, aggregates_of
 from engine.sql.clauses.row_columns import rows_in
 from engine.sql.emit_options import without_emit_options
-from engine.sql.in_flink import in_flink
 from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitted, Emitter
@@ -74,7 +73,7 @@ def pipeline_of(
     emitter.add("sink", dict(sink or {}), [node], query_)
     return Pipeline(
         name=name,
-        nodes=tuple(in_flink(emitter.nodes, emitter)),
+        nodes=tuple(emitter.nodes),
         edges=tuple(emitter.edges),
         arrival=arrival or Arrival(),
         options=without_emit_options(options or {}),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
 
 from engine.aggregates.registry import functions
 from engine.contract.operator import Analyzer
+from engine.expressions.flink_sql import FlinkSql
 from engine.expressions.parsing import tree_of
 from engine.functions.spark_text import SparkText, noted, spark_sql
 from engine.model.schema import Column, Schema
@@ -19,7 +20,7 @@ from engine.patterns.references import ROWTIME, with_columns, without_variables
 from engine.sql.algebra import Expr, ref
 from engine.sql.clauses.match_recognize import is_reference, with_references
 from engine.sql.dialect import Flink
-from engine.sql.flink_text import Typed
+from engine.sql.flink_text import Typed, parts_of
 from engine.sql.functions.expressions import Writer
 from engine.sql.rejected import SqlRejected
 
@@ -44,8 +45,7 @@ class _OfRows(Writer):
 class OfMatches:
     """Writes expressions over a match.
 
-    schema: of the input. names: by bound column, its name there. node: the one that errors are about. typed: as of a
-    `Writer`.
+    schema: of the input. names: by bound column, its name there. node: the one that errors are about.
     """
 
     schema: Schema
@@ -53,9 +53,8 @@ class OfMatches:
     variables: Sequence[str]
     analyzer: Analyzer
     node: str
-    typed: dict[str, Typed] = field(default_factory=dict)
 
-    def whole(self, expression: Expr) -> str:
+    def whole(self, expression: Expr) -> FlinkSql:
         """An expression over values of a match, in the operator's syntax."""
         texts: list[str] = []
         types: list[Column] = []
@@ -85,15 +84,18 @@ class OfMatches:
             return part
 
         bare = [without_variables(text, self.variables) for text in texts]
-        for part, typed_part in writer.typed.items():
-            typed = Typed(_filled(typed_part.expression, given), self.names)
-            # So does the operator read it, with its values as columns of one row.
-            ways = (texts, bare, [f"({text})" for text in bare])
-            self.typed.update((filled(part, way), typed) for way in ways)
+        # So does the operator read it, with its values as columns of one row.
+        ways = (texts, bare, [f"({text})" for text in bare])
+        parts = [
+            FlinkSql(Typed(_filled(said.expression, given), self.names), filled(part, way))
+            for part, said in parts_of(written)
+            for way in ways
+        ]
+        for part, said in parts_of(*texts):
+            parts += [part, FlinkSql(said, without_variables(part, self.variables))]
         trees = {column.name: tree_of(text) for column, text in zip(types, texts, strict=True)}
-        whole = noted(SparkText(filled(written, texts), leaf=with_columns(tree_of(written), trees.get)))
-        self.typed[whole] = Typed(expression, self.names)
-        return whole
+        leaf = with_columns(tree_of(written), trees.get)
+        return FlinkSql(Typed(expression, self.names), noted(SparkText(filled(written, texts), parts=parts, leaf=leaf)))
 
     def _reference(self, reference: Expr) -> tuple[str, Type]:
         """A value of a match in the operator's syntax, and its type."""
@@ -142,9 +144,7 @@ class OfMatches:
         def type_of(text: str) -> Type:
             return self.analyzer.type_of(without_variables(text, self.variables), self.schema, self.node, "")
 
-        text = _OfRows(self.names, type_of, typed=self.typed).write(expression)
-        if not isinstance(expression, exp.Column):
-            self.typed[without_variables(text, self.variables)] = Typed(expression, self.names)
+        text = _OfRows(self.names, type_of).write(expression)
         return text, type_of(text)
 
 

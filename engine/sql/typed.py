@@ -18,20 +18,17 @@ from engine.contract.parameters import Marks, Parameters
 from engine.contract.source import Source
 from engine.errors import ExpressionError, StudioError
 from engine.expressions.allowed import TOO_DEEP
-from engine.expressions.coercion import is_interval
 from engine.expressions.flink_sql import FlinkSql
 from engine.functions import FUNCTIONS
 from engine.functions.refused import OF_QUERIES
 from engine.joins.sides import seen
 from engine.model.pipeline import Node
 from engine.model.schema import Schema
-from engine.model.types import Timestamp, quote
+from engine.model.types import quote
 from engine.sql.algebra import Expr, Scan, Table
 from engine.sql.clauses.match_recognize import bound
 from engine.sql.clauses.row_columns import rows_in
-from engine.sql.functions.digits import digits_of
 from engine.sql.functions.expressions import Writer
-from engine.sql.functions.interval_values import as_text
 from engine.sql.match_values import OfMatches
 from engine.sql.parsing import tokens_of, trees_of
 from engine.sql.rejected import SqlRejected
@@ -61,7 +58,7 @@ def typed(node: str, operator: Configured, inputs: Sequence[Schema], analyzer: A
         if not isinstance(text, FlinkSql):
             return text
         variables = operator.variables if isinstance(operator, Operator) else ()
-        written = spark_of(text.flink, columns(), analyzer, node, field, variables)
+        written = text if text.is_bound else spark_of(text.flink, columns(), analyzer, node, field, variables)
         # Where a column can be chosen, it is called by its name.
         name = next((name for name in columns().names if quote(name) == written), None)
         return written.bound(name) if marks.get("column") and name is not None else written
@@ -99,16 +96,12 @@ def _spark_of(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[st
     if not variables:
         _require_one_record(tree)
     else:
-        return FlinkSql(text, OfMatches(schema, names, variables, analyzer, "").whole(bound(tree, scope, variables)))
+        return OfMatches(schema, names, variables, analyzer, "").whole(bound(tree, scope, variables)).typed(text)
     writer = Writer(names, lambda part: analyzer.type_of(part, schema, "", ""), schema)
     value = scope.bind(tree)
-    written, type_ = writer.write(value), None
-    if any(word in text.upper() for word in _OF_TIME):
-        type_ = writer.type_of(written)
-    if type_ is not None and is_interval(type_):
-        # A result has no type for a length of time.
-        written = as_text(writer, written)
-    return FlinkSql(text, written, digits_of(writer, value) if isinstance(type_, Timestamp) else None)
+    is_plain = not any(word in text.upper() for word in _OF_TIME)
+    written = writer.write(value) if is_plain else writer.result(value)
+    return written.typed(text)
 
 
 def _require_one_record(tree: Expr) -> None:

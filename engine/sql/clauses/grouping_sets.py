@@ -141,7 +141,8 @@ def _omitted(keys: Sequence[Expr], columns: Set) -> int:
 
 def _bit(number: Expr, place: int, worth: int) -> Expr:
     """One bit of a number at a place, multiplied by `worth`."""
-    shifted = exp.Paren(this=exp.Div(this=number.copy(), expression=_number(1 << place))) if place else number.copy()
+    divided = exp.Div(this=number.copy(), expression=_number(1 << place), typed=True)
+    shifted = exp.Paren(this=divided) if place else number.copy()
     bit = exp.Mod(this=shifted, expression=_number(2))
     return exp.Mul(this=exp.Paren(this=bit), expression=_number(worth)) if worth > 1 else bit
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import field as parameter
 from functools import reduce
 from itertools import chain
 from typing import Final
@@ -17,6 +16,8 @@ from typing import Final
 from sqlglot import exp
 
 from engine.errors import ExpressionError
+from engine.expressions.coercion import is_interval
+from engine.expressions.flink_sql import FlinkSql
 from engine.functions import FUNCTIONS
 from engine.functions.function import BadCall, Write, given
 from engine.functions.json_calls import collected, is_json
@@ -27,10 +28,10 @@ from engine.model.schema import Schema
 from engine.model.types import MILLISECONDS, Array, Timestamp, Type
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
-from engine.sql.flink_text import Typed
-from engine.sql.functions.as_typed import as_typed
+from engine.sql.flink_text import Typed, told_in_flink
 from engine.sql.functions.casts import cast
-from engine.sql.functions.interval_values import DIFFERENCE, between
+from engine.sql.functions.digits import digits_of
+from engine.sql.functions.interval_values import DIFFERENCE, as_text, between
 from engine.sql.functions.intervals import has_fixed_length, interval_ms
 from engine.sql.functions.mixed_types import ordered, refuse_mixed
 from engine.sql.functions.moments import cut_off, extracted, formatted, from_epoch, parsed, require_pattern, shifted
@@ -67,13 +68,11 @@ class Writer:
     """Writes expressions over one input.
 
     names: by bound column, its name in the input. type_of: the Spark type of an expression. schema: of the input.
-    typed: by what was written, the expression; messages show that.
     """
 
     names: Mapping[str, str]
     type_of: Callable[[str], Type]
     schema: Schema = Schema(())
-    typed: dict[str, Typed] = parameter(default_factory=dict, compare=False)
 
     def is_nullable(self, column: str) -> bool:
         """Whether a bound column can be NULL."""
@@ -86,15 +85,20 @@ class Writer:
         type_ = self.schema.column(name).type if name in self.schema else None
         return type_.precision if isinstance(type_, Timestamp) else MILLISECONDS
 
-    def write(self, expression: Expr) -> str:
-        """The expression as Spark SQL. Raises SqlRejected for expressions without an equivalent."""
+    def write(self, expression: Expr) -> FlinkSql:
+        """The expression as Spark SQL, beside itself. Raises SqlRejected for expressions without an equivalent."""
         try:
-            written = noted(self._written(expression))
+            return FlinkSql(Typed(expression, self.names), noted(self._written(expression)))
         except ExpressionError as error:
-            raise SqlRejected(as_typed(error.reason, self.typed), expression) from error
-        if not isinstance(expression, exp.Column):
-            self.typed[written] = Typed(expression, self.names)
-        return written
+            raise SqlRejected(told_in_flink(error.reason, error.expression), expression) from error
+
+    def result(self, expression: Expr) -> FlinkSql:
+        """The expression as a result has it: a length of time as a text, which has a type, a moment with its digits."""
+        written = self.write(expression)
+        type_ = self.type_of(written)
+        if is_interval(type_):
+            return written.bound(as_text(self, written))
+        return written.bound(written, digits_of(self, expression)) if isinstance(type_, Timestamp) else written
 
     def _written(self, expression: Expr) -> str:
         if (listed := compared_with_each(expression)) is not None:

@@ -10,30 +10,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from engine.contract.above import above_of, why_timeless
 from engine.contract.derived import Derived
 from engine.contract.operator import Analyzer, Operator
-from engine.contract.parameters import Marks
+from engine.contract.parameters import Parameters
 from engine.contract.source import Source
 from engine.errors import ExpressionError, StudioError, shortened
+from engine.expressions.flink_sql import FlinkSql, as_typed
+from engine.functions.spark_text import as_type, spark_sql
+from engine.joins.sides import seen
 from engine.model.combined_watermark import NOTHING
 from engine.model.free_names import free_id, free_name
 from engine.model.pipeline import Edge, Node
-from engine.model.schema import Column, Schema
+from engine.model.schema import Schema
 from engine.model.types import VOID, Timestamp, Type, quote
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
 from engine.sql.algebra import Expr, Relation, SortKey, plain
 from engine.sql.clauses.python_calls import Functions, computed_below
 from engine.sql.clauses.query import read
-from engine.sql.flink_text import Typed
-from engine.sql.functions.as_typed import as_typed
+from engine.sql.flink_text import Typed, told_in_flink
 from engine.sql.functions.digits import digits_of
 from engine.sql.functions.expressions import Writer
 from engine.sql.identifiers import identifier
+from engine.sql.in_flink import in_flink
 from engine.sql.names import Names
 from engine.sql.rejected import SqlRejected
 from engine.sql.rules import rewritten
@@ -94,9 +96,8 @@ class Emitter:
     """Makes nodes. makers: by kind of relation, the function that makes its nodes. functions: the Python functions.
 
     relations: by node, the relations whose rows it has, if not all of their columns. pinned: nodes that further queries
-    will read, so that no projection replaces them. written: by node, the part of a query that it was made of. typed: by
-    what was written for the next node, the expression. said: by an expression of a node, the same in Flink SQL.
-    decisions: what `decided` knows.
+    will read, so that no projection replaces them. written: by node, the part of a query that it was made of. bound: by
+    node, its operator with bound expressions. decisions: what `decided` knows.
     """
 
     analyzer: Analyzer
@@ -110,8 +111,7 @@ class Emitter:
     relations: dict[str, list[Relation]] = field(default_factory=dict)
     pinned: set[str] = field(default_factory=set)
     written: dict[str, Expr | None] = field(default_factory=dict)
-    typed: dict[str, Typed] = field(default_factory=dict)
-    said: dict[str, str] = field(default_factory=dict)
+    bound: dict[str, Operator] = field(default_factory=dict)
     decisions: dict[tuple[str, int, frozenset[str]], tuple[Relation, Any]] = field(default_factory=dict)
 
     def emit(self, relation: Relation, needed: Iterable[str]) -> Emitted:
@@ -159,7 +159,7 @@ class Emitter:
             derived=dict(self.derived),
             relations={node: list(of_node) for node, of_node in self.relations.items()},
             written=dict(self.written),
-            typed=dict(self.typed),
+            bound=dict(self.bound),
         )
 
     def schema(self, emitted: Emitted) -> Schema:
@@ -177,11 +177,11 @@ class Emitter:
             try:
                 return self.analyzer.type_of(text, schema, node, "")
             except ExpressionError as error:
-                if text not in self.typed:
+                if not (isinstance(text, FlinkSql) and isinstance(text.said, Typed)):
                     raise
-                raise SqlRejected(as_typed(error.reason, self.typed), self.typed[text].expression) from error
+                raise SqlRejected(told_in_flink(error.reason, text), text.said.expression) from error
 
-        return Writer(names, type_of, schema, self.typed)
+        return Writer(names, type_of, schema)
 
     def source(self, node: Node) -> None:
         """Add a source, once."""
@@ -206,7 +206,7 @@ class Emitter:
         writer = Writer({}, lambda text: self.analyzer.type_of(text, nothing, "", ""))
         written = [writer.write(value) for value in values]
         try:
-            type_ = writer.type_of(f"coalesce({', '.join(written)})")
+            type_ = writer.type_of(spark_sql("coalesce({})", written))
             if isinstance(type_, Timestamp):
                 type_ = replace(type_, precision=max(digits_of(writer, value) for value in values))
             if type_ == VOID:
@@ -222,21 +222,22 @@ class Emitter:
         if operator not in operators():
             message = f"{operator.replace('_', ' ')} is not among the operators: {', '.join(operators())}."
             raise SqlRejected(message, at)
+        operator_: Parameters | None = None
         try:
             derived_inputs = tuple(self.derived[name] for name in inputs)
             schemas = [input_.schema for input_ in derived_inputs]
-            typed_operator = typed(node.id, configured(node), schemas, self.analyzer, self.folder)
+            operator_ = configured(node, parameters)
+            typed_operator = typed(node.id, operator_, schemas, self.analyzer, self.folder)
             assert isinstance(typed_operator, Operator)
             output = typed_operator.derive(node.id, derived_inputs, self.analyzer)
         except SqlRejected:
             raise
         except StudioError as error:
-            raise SqlRejected(self._told(error), at) from error
-        typed_operator.with_expressions(self._said)
-        self.typed.clear()
+            raise SqlRejected(_told(error, [] if operator_ is None else operator_.expressions), at) from error
         if output.above == NOTHING:
             output = replace(output, above=above_of(typed_operator, node.id, derived_inputs))
-        self.nodes.append(node)
+        self.nodes.append(in_flink(node, operator_, seen(schemas)))
+        self.bound[node.id] = typed_operator
         self.written[node.id] = at
         output = replace(output, node=node.id)
         if output.schema.event_time is None:
@@ -249,19 +250,6 @@ class Emitter:
             Edge(source=name, target=node.id, target_port=port) for name, port in zip(inputs, ports, strict=False)
         ]
         return node.id
-
-    def _said(self, text: str, path: str, marks: Marks) -> str:
-        if text in self.typed:
-            self.said[text] = self.typed[text].flink
-        return text
-
-    def _told(self, error: StudioError) -> str:
-        """The sentence of an error about a node's parameters as one about the query."""
-        if isinstance(error, ExpressionError):
-            expression = as_typed(error.expression, self.typed)
-            return f"{shortened(repr(expression))} cannot be used: {as_typed(error.reason, self.typed)}"
-        # The place in the query says more than the parameter.
-        return as_typed(error.sentence.removeprefix(f"{error.field.rpartition('.')[0]}: "), self.typed)
 
     def lost_time(self, node: str) -> str:
         """Where a node's rows lost their event time, and what helps; "" if no node above had one."""
@@ -286,23 +274,12 @@ class Emitter:
         node = self.project(emitted.node, [(name, quote(name)) for name in wanted], at)
         return replace(emitted, node=node, names={a: b for a, b in emitted.names.items() if b in names})
 
-    def project(
-        self,
-        node: str,
-        columns: Sequence[tuple[str, str]],
-        at: Expr | None = None,
-        digits: Mapping[str, int] = MappingProxyType({}),
-    ) -> str:
-        """Add a projection (names and Spark SQL expressions), merged with an unshared projection directly below.
-
-        digits: by computed column, the digits of a second that it has.
-        """
-        given = _digits(self.derived[node].schema)
-        digits = {name: given[value] for name, value in columns if value in given} | dict(digits)
+    def project(self, node: str, columns: Sequence[tuple[str, str]], at: Expr | None = None) -> str:
+        """Add a projection (names and Spark SQL expressions), merged with an unshared projection directly below."""
         below = next(candidate for candidate in self.nodes if candidate.id == node)
         is_shared = node in self.pinned or any(edge.source == node for edge in self.edges)
         if below.operator == "project" and not is_shared:
-            merged = _merged(below, columns)
+            merged = _merged(self.computed(node), columns)
             if merged is not None:
                 (into,) = (edge for edge in self.edges if edge.target == node)
                 self.nodes.remove(below)
@@ -311,10 +288,11 @@ class Emitter:
                 self.relations.pop(node, None)
                 node, columns = into.source, merged
         items = [{"name": name, "expression": expression} for name, expression in columns]
-        projection = self.add("project", {"columns": items}, [node], at)
-        schema = tuple(_with_digits(column, digits) for column in self.derived[projection].schema)
-        self.derived[projection] = replace(self.derived[projection], schema=Schema(schema))
-        return projection
+        return self.add("project", {"columns": items}, [node], at)
+
+    def computed(self, projection: str) -> dict[str, str]:
+        """The columns of a projection with their bound expressions."""
+        return {column.name: column.expression for column in getattr(self.bound[projection], "columns", ())}
 
     @property
     def _ids(self) -> list[str]:
@@ -322,35 +300,31 @@ class Emitter:
 
     def cast(self, text: str, target: Type) -> str:
         """A quoted column, a literal, or what was written for the next node, as another type, as Spark casts it."""
-        written = f"CAST({text} AS {target.sql})"
-        if text in self.typed:
-            value = self.typed[text].flink
-        else:
-            value = identifier(text[1:-1].replace("``", "`")) if text.startswith("`") else text
-        self.said[written] = f"CAST({value} AS {target.flink})"
-        return written
+        written = as_type(text, target)
+        if isinstance(text, FlinkSql):
+            return FlinkSql(f"CAST({text.flink} AS {target.flink})", written) if text.is_flink else written
+        value = identifier(text[1:-1].replace("``", "`")) if text.startswith("`") else text
+        return FlinkSql(f"CAST({value} AS {target.flink})", written)
 
     def free_name(self, wanted: str, emitted: Emitted) -> str:
         """A name that no column of a node has."""
         return free_name(wanted, self.schema(emitted).names)
 
 
-def _merged(below: Node, columns: Sequence[tuple[str, str]]) -> list[tuple[str, str]] | None:
+def _told(error: StudioError, texts: Sequence[str]) -> str:
+    """The sentence of an error about a node's parameters as one about the query. texts: its expressions."""
+    if isinstance(error, ExpressionError):
+        expression = told_in_flink(as_typed(error.expression), *texts)
+        return f"{shortened(repr(expression))} cannot be used: {told_in_flink(error.reason, *texts)}"
+    # The place in the query says more than the parameter.
+    return told_in_flink(error.sentence.removeprefix(f"{error.field.rpartition('.')[0]}: "), *texts)
+
+
+def _merged(below: Mapping[str, str], columns: Sequence[tuple[str, str]]) -> list[tuple[str, str]] | None:
     """The columns as expressions over the input of a projection; None if replacing whole texts is not enough."""
-    expressions = {quote(item["name"]): item["expression"] for item in below.parameters["columns"]}
+    expressions = {quote(name): expression for name, expression in below.items()}
     if all(name == expression for name, expression in expressions.items()):
         return list(columns)
     if all(expression in expressions for _, expression in columns):
         return [(name, expressions[expression]) for name, expression in columns]
     return None
-
-
-def _digits(schema: Schema) -> dict[str, int]:
-    """By quoted column, the digits of a second that a moment has."""
-    return {quote(column.name): column.type.precision for column in schema if isinstance(column.type, Timestamp)}
-
-
-def _with_digits(column: Column, digits: Mapping[str, int]) -> Column:
-    if column.name not in digits or not isinstance(column.type, Timestamp):
-        return column
-    return replace(column, type=replace(column.type, precision=digits[column.name]))

@@ -14,7 +14,7 @@ from engine.model.types import quote
 from engine.model.windowing import Windowing, WindowKind
 from engine.sql import state_ttl
 from engine.sql.aggregate_calls import aggregate_function
-from engine.sql.algebra import Aggregate, Expr, Named, Windowed, mentioned, plain, ref
+from engine.sql.algebra import Aggregate, Expr, Named, Windowed, mentioned, plain, ref, together
 from engine.sql.emit_options import firing
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter
@@ -226,8 +226,9 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
     writer = emitter.writer(emitted)
     parameters: dict[str, Any] = {}
     call = item.unnest()
+    conditions: list[Expr] = []
     if isinstance(call, exp.Filter):
-        parameters["filter"] = writer.write(call.expression.this)
+        conditions.append(call.expression.this)
         call = call.this
     assert isinstance(call, exp.Anonymous)
     function = aggregate_function(call)
@@ -244,8 +245,9 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
         ignores = isinstance(arguments[0], exp.IgnoreNulls)
         arguments[0] = arguments[0].this
         if ignores and function.sees_nulls:
-            wanted = f"({writer.write(arguments[0])} IS NOT NULL)"
-            parameters["filter"] = f"({parameters['filter']} AND {wanted})" if "filter" in parameters else wanted
+            conditions.append(exp.Not(this=exp.Is(this=arguments[0].copy(), expression=exp.Null())))
+    if conditions:
+        parameters = {"filter": writer.write(together(conditions)), **parameters}
     if function.has_separator and len(arguments) == 2:
         separator = arguments.pop()
         if not isinstance(separator, exp.Literal) or not separator.is_string:

@@ -26,6 +26,7 @@ from engine.sql.algebra import (
     substituted,
     together,
 )
+from engine.sql.dialect import Flink
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Emitted, Emitter
@@ -137,7 +138,7 @@ def _parts(key: Expr) -> list[Expr]:
 def _cast(key: Expr, types: Sequence[Type | None]) -> Expr:
     """A key with its parts cast to these types; None for a part that stays."""
     parts = [
-        part if type_ is None else exp.Cast(this=part.copy(), to=exp.DataType.build(str(type_)))
+        part if type_ is None else exp.Cast(this=part.copy(), to=exp.DataType.build(type_.flink, dialect=Flink))
         for part, type_ in zip(_parts(key), types, strict=True)
     ]
     return exp.Struct(expressions=parts) if isinstance(key, exp.Struct) else parts[0]
@@ -195,7 +196,7 @@ def _pair(emitter: Emitter, left: Side, right: Side) -> Schema:
 
 
 def _writer(emitter: Emitter, pair: Schema, names: Mapping[str, str]) -> Writer:
-    return Writer(names, lambda text: emitter.analyzer.type_of(text, pair, "join", "condition"), pair, emitter.typed)
+    return Writer(names, lambda text: emitter.analyzer.type_of(text, pair, "join", "condition"), pair)
 
 
 def own_columns(relation: Join, used: frozenset[str]) -> tuple[list[str], list[str]]:

@@ -39,9 +39,7 @@ def matched(emitter: Emitter, relation: Matched, needed: frozenset[str]) -> Emit
         message = f"a processing time depends on the clock of the machine. Leave out {what}, or order by an event time."
         raise SqlRejected(message, relation.at)
     variables = tuple(variable.name for variable in variables_of(relation.pattern))
-    writing = OfMatches(
-        emitter.schema(emitted), emitted.names, variables, emitter.analyzer, emitted.node, emitter.typed
-    )
+    writing = OfMatches(emitter.schema(emitted), emitted.names, variables, emitter.analyzer, emitted.node)
     parameters: dict[str, Any] = {
         "partition_by": [emitted.names[name] for name in relation.partition],
         **({"order": "arrival"} if is_arrival else {}),

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from engine.expressions.coercion import is_interval
 from engine.model.free_names import free_name
-from engine.model.types import Array, Map, Row, Timestamp, Type, quote
+from engine.model.types import Array, Map, Row, Type, quote
 from engine.registry import operators
 from engine.sql.algebra import (
     Called,
@@ -33,8 +32,6 @@ from engine.sql.clauses.constants import NoConstant, value_of
 from engine.sql.clauses.python_calls import WATERMARK
 from engine.sql.clauses.table_functions import in_terms_of
 from engine.sql.empty import Empty
-from engine.sql.functions.digits import digits_of
-from engine.sql.functions.interval_values import as_text
 from engine.sql.nodes.common_types import common_type
 from engine.sql.nodes.emitter import Described, Emitted, Emitter
 from engine.sql.nodes.processing_time import Arrived, is_processing_time, is_proctime, with_arrival_times
@@ -94,11 +91,8 @@ def select(emitter: Emitter, relation: Select, needed: frozenset[str]) -> Emitte
         return Emitted(relabelled.node, relabelled.names, relabelled.arrival | proctimes)
     arrival = proctimes | {name for name, column in columns.items() if column in emitted.arrival}
     writer = emitter.writer(emitted)
-    written = [(name, writer.write(item)) for name, item in items if name not in arrival]
-    computed = [(name, as_text(writer, text) if is_interval(writer.type_of(text)) else text) for name, text in written]
-    moments = {name for name, text in computed if isinstance(writer.type_of(text), Timestamp)}
-    digits = {name: digits_of(writer, item) for name, item in items if name in moments}
-    node = emitter.project(emitted.node, computed, relation.items[0][1], digits)
+    computed = [(name, writer.result(item)) for name, item in items if name not in arrival]
+    node = emitter.project(emitted.node, computed, relation.items[0][1])
     return Emitted(node, {name: name for name, _ in computed}, frozenset(arrival))
 
 

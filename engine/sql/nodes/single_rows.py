@@ -8,7 +8,6 @@ from typing import Any, Final
 from engine.aggregates.function import AggregateFunction
 from engine.aggregates.registry import function_named, functions
 from engine.expressions import Expression
-from engine.expressions.flink_sql import text_in
 from engine.joins.sides import JoinKind
 from engine.model.types import quote
 from engine.sql.algebra import Aggregate
@@ -29,7 +28,7 @@ def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any])
     # A computed column is no key, but a single row has the empty key.
     while True:
         if node.operator == "project":
-            below = {item["name"]: text_in(item["expression"]) for item in node.parameters["columns"]}
+            below = emitter.computed(node.id)
             schema = emitter.derived[emitter.input_of(node.id)].schema
             plain_columns = [Expression.parse(below[column]).plain_column(schema) for column in names]
             names = {column.name for column in plain_columns if column is not None}

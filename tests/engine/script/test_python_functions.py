@@ -85,7 +85,7 @@ def test_each_call_is_a_node_below_what_reads_it(
         ("SELECT k FROM t, LATERAL TABLE(parts(s)) AS u", "LATERAL takes a table function, and names for its columns"),
         (
             "SELECT k FROM t, LATERAL TABLE(twice(k)) AS u (p)",
-            "`twice` is of type BIGINT, but unnesting values needs an array",
+            "twice is of type BIGINT, but unnesting values needs an array",
         ),
     ],
 )
