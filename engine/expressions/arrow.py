@@ -16,6 +16,7 @@ from typing import Final
 from sqlglot import exp
 
 from engine.expressions.parsing import called
+from engine.expressions.part_types import Unknown, declared_type
 from engine.expressions.parts import (
     CompiledPart,
     OnlySpark,
@@ -52,13 +53,9 @@ from engine.model.schema import Column, Schema
 from engine.model.types import (
     BIGINT,
     BOOLEAN,
-    DATE,
-    INT,
-    SMALLINT,
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
-    TINYINT,
     VOID,
     Type,
 )
@@ -79,18 +76,6 @@ _ARITHMETIC: Final[dict[type[exp.Expr], tuple[str, Callable[[int, int], int]]]] 
 }
 _TRUE: Final = Constant(True, BOOLEAN)
 _FALSE: Final = Constant(False, BOOLEAN)
-_TYPES: Final = {
-    exp.DType.TINYINT: TINYINT,
-    exp.DType.SMALLINT: SMALLINT,
-    exp.DType.INT: INT,
-    exp.DType.BIGINT: BIGINT,
-    exp.DType.TEXT: STRING,
-    exp.DType.BOOLEAN: BOOLEAN,
-    exp.DType.DATE: DATE,
-    exp.DType.TIMESTAMPTZ: TIMESTAMP,
-    exp.DType.TIMESTAMPLTZ: TIMESTAMP,
-    exp.DType.TIMESTAMPNTZ: TIMESTAMP_NTZ,
-}
 
 
 def compiled(sql: str, tree: exp.Expr, schema: Schema) -> ArrowFunction | None:
@@ -284,9 +269,10 @@ class _Compiler:
         return chosen
 
     def _cast(self, node: exp.Cast) -> CompiledPart:
-        type_ = None if node.to.expressions else _TYPES.get(node.to.this)
-        if type_ is None:
-            raise OnlySpark
+        try:
+            type_ = declared_type(node.to)
+        except Unknown as error:
+            raise OnlySpark from error
         if isinstance(node.this, exp.Literal) and type_.is_time:
             return moment(str(node.this.this), type_)
         return converted(self.part(node.this), type_)

@@ -6,6 +6,7 @@ an unreadable text is just a text.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, ClassVar, Final
 
@@ -146,6 +147,17 @@ def tree_if_readable(text: str) -> exp.Expr | None:
         raise
     except UNREADABLE:
         return None
+
+
+def mapped(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """The node with other parts."""
+    changed = node.copy()
+    for name, value in node.args.items():
+        if isinstance(value, exp.Expression):
+            changed.set(name, change(value))
+        elif isinstance(value, list):
+            changed.set(name, [change(part) if isinstance(part, exp.Expression) else part for part in value])
+    return changed
 
 
 def called(node: exp.Expr) -> str:

@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from engine.expressions.calls import Variables
 from engine.expressions.inference import Inference
-from engine.expressions.parsing import SPARK, UNREADABLE, tree_if_readable
+from engine.expressions.parsing import SPARK, UNREADABLE, mapped, tree_if_readable
 from engine.expressions.untyped import UnresolvedColumn, Untyped
 from engine.functions.function import names
 from engine.functions.spark_text import SparkText
@@ -104,14 +104,14 @@ class _Zoned:
             case exp.Anonymous():
                 return self._call(node)
             case exp.Extract():
-                return self._with(node, lambda part: self._local(part) if part is node.expression else self.of(part))
+                return mapped(node, lambda part: self._local(part) if part is node.expression else self.of(part))
             case exp.DPipe():
-                return self._with(node, self._local)
+                return mapped(node, self._local)
             case exp.Between() | exp.In() | exp.Case() | exp.If():
-                return self._with(node, self._alike(node))
+                return mapped(node, self._alike(node))
             case _ if isinstance(node, _COMPARED):
-                return self._with(node, self._alike(node))
-        return self._with(node, self.of)
+                return mapped(node, self._alike(node))
+        return mapped(node, self.of)
 
     def _type(self, node: exp.Expr) -> Type | None:
         return self._types.get(id(node))
@@ -119,16 +119,6 @@ class _Zoned:
     def _is_instant(self, node: exp.Expr) -> bool:
         type_ = self._type(node)
         return type_ is not None and type_.is_instant
-
-    def _with(self, node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-        """The node with other parts."""
-        changed = node.copy()
-        for name, value in node.args.items():
-            if isinstance(value, exp.Expression):
-                changed.set(name, change(value))
-            elif isinstance(value, list):
-                changed.set(name, [change(part) if isinstance(part, exp.Expression) else part for part in value])
-        return changed
 
     def _alike(self, node: exp.Expr) -> Callable[[exp.Expr], exp.Expr]:
         """Makes instants of the moments that are compared with one, or are results beside one."""
@@ -143,7 +133,7 @@ class _Zoned:
 
         def change(part: exp.Expr) -> exp.Expr:
             if isinstance(part, exp.If) and part is not node and isinstance(node, exp.Case):
-                return self._with(part, change)
+                return mapped(part, change)
             return self._instant(part) if becomes and id(part) in mine and part is not subject else self.of(part)
 
         return change
@@ -157,33 +147,33 @@ class _Zoned:
             by = exp.Sub(this=_cast(cut, _LOCAL), expression=local.copy())
             return exp.Paren(this=exp.Add(this=moment, expression=exp.Paren(this=by)))
         if name in _OF_LOCAL:
-            call = self._with(node, self._local)
+            call = mapped(node, self._local)
             return self._as_instant(_cast(call, _LOCAL)) if self._is_instant(node) else call
         if name == "unix_seconds" and given:
             if self._is_read(given[0]):
                 return exp.Anonymous(this=name, expressions=[self._read(given[0])])
             # EXTRACT(EPOCH FROM t), which Flink takes of what clocks show.
-            return self._with(node, self._local)
+            return mapped(node, self._local)
         if name in _ALIKE and any(map(self._is_instant, given)):
-            return self._with(node, self._instant)
+            return mapped(node, self._instant)
         if name == "from_unixtime" and given:
-            seconds = self._with(exp.Anonymous(this="timestamp_seconds", expressions=given[:1]), self.of)
+            seconds = mapped(exp.Anonymous(this="timestamp_seconds", expressions=given[:1]), self.of)
             pattern = [self.of(argument) for argument in given[1:]] or [exp.Literal.string(_PATTERN)]
             return exp.Anonymous(this="date_format", expressions=[self._as_local(seconds), *pattern])
         if name in _PARSED and self._is_instant(node) and not _has_zone(given):
-            return self._as_instant(_cast(self._with(node, self.of), _LOCAL))
+            return self._as_instant(_cast(mapped(node, self.of), _LOCAL))
         if name in _MADE:
-            return self._as_instant(_cast(self._with(node, self.of), _LOCAL))
+            return self._as_instant(_cast(mapped(node, self.of), _LOCAL))
         if name in _SECONDS and given and self._type(given[0]) == STRING and not _has_zone(given):
-            parsed = self._with(exp.Anonymous(this="to_timestamp", expressions=given), self.of)
+            parsed = mapped(exp.Anonymous(this="to_timestamp", expressions=given), self.of)
             return exp.Anonymous(this="unix_seconds", expressions=[self._later(_cast(parsed, _LOCAL))])
-        return self._with(node, self.of)
+        return mapped(node, self.of)
 
     def _cast(self, node: exp.Cast) -> exp.Expr:
         is_text = isinstance(node.this, exp.Literal) and node.this.is_string
         target, given = self._type(node), STRING if is_text else self._type(node.this)
         if target is None or given is None:
-            return self._with(node, self.of)
+            return mapped(node, self.of)
         if target.is_nested:
             return self._cast_within(node, given, target)
         if target.is_instant and not given.is_instant and (given.is_time or given == STRING):
@@ -196,15 +186,15 @@ class _Zoned:
             local_cast = node.copy()
             local_cast.set("this", self._local(node.this))
             return local_cast
-        return self._with(node, self.of)
+        return mapped(node, self.of)
 
     def _cast_within(self, node: exp.Cast, given: Type, target: Type) -> exp.Expr:
         """The cast of an array or a map, value by value if instants are in it. Rows are written field by field."""
         pairs = tuple(zip(given.parts, target.parts, strict=False))
         is_same = type(given) is type(target) and isinstance(target, Array | Map)
         if not is_same or not (given.has_instants or target.has_instants):
-            return self._with(node, self.of)
-        mapped = self.of(node.this)
+            return mapped(node, self.of)
+        whole = self.of(node.this)
         calls = ("transform",) if isinstance(target, Array) else ("transform_keys", "transform_values")
         names_ = [f"{_EACH}{self._depth}{place}" for place in range(len(pairs))]
         self._depth += 1
@@ -213,9 +203,9 @@ class _Zoned:
             inner = type(node)(this=value, to=node.to.expressions[place].copy())
             self._types |= {id(value): part, id(inner): wanted}
             body = exp.Lambda(this=self._cast(inner), expressions=[exp.to_identifier(name) for name in names_])
-            mapped = exp.Anonymous(this=call, expressions=[mapped, body])
+            whole = exp.Anonymous(this=call, expressions=[whole, body])
         self._depth -= 1
-        return mapped
+        return whole
 
     def _is_read(self, node: exp.Expr) -> bool:
         """Whether an instant is a text that was read, as in UNIX_TIMESTAMP."""

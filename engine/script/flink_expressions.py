@@ -15,37 +15,31 @@ from typing import Final
 from sqlglot import exp
 
 from engine.aggregates.registry import functions
-from engine.expressions.parsing import SPARK, UNREADABLE, tree_of
+from engine.expressions.parsing import SPARK, UNREADABLE, mapped, tree_of
 from engine.expressions.spellings import without_types
 from engine.functions import FUNCTIONS, ROWS
 from engine.functions.function import Function
 from engine.functions.of_texts import TEXT_OF_BYTES
 from engine.functions.of_times import EXTRACTED
+from engine.functions.spark_text import SparkText
 from engine.model.type_texts import type_from
-from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, literal, quote
+from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, quote
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
+from engine.sql.flink_text import flink_text
 from engine.sql.functions.moments import IN_UTC, READABLE, TO_MILLISECONDS
+from engine.sql.typed import expression_in
 
-_ALIKE: Final[dict[type[Expr], str]] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Mod: "%",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.And: "AND",
-    exp.Or: "OR",
-    exp.Is: "IS",
-    exp.DPipe: "||",
-    exp.Like: "LIKE",
-}
+_SAME: Final = (
+    *(exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.EQ, exp.NEQ, exp.NullSafeEQ),
+    *(exp.And, exp.Or, exp.Not, exp.Is, exp.DPipe, exp.Like, exp.Escape, exp.Between, exp.In, exp.Case, exp.If),
+    *(exp.Column, exp.Identifier, exp.Var, exp.Paren, exp.Literal, exp.Boolean, exp.Null, exp.Star),
+    *(exp.Interval, exp.IntervalSpan, exp.Substring, exp.Extract, exp.Floor, exp.Ceil),
+)
+"""What is the same in both, if its parts are."""
 _MOST_ARGUMENTS: Final = 4
 _ARGUMENT: Final = "__argument"
+_PLACE: Final = re.compile(r"\{(\d)\}")
 _MORE: Final = {
     "timestamp_millis({0})": "TO_TIMESTAMP_LTZ({0}, 3)",
     "timestamp_micros({0})": "TO_TIMESTAMP_LTZ({0}, 6)",
@@ -94,156 +88,117 @@ class Translation:
         except UNREADABLE:
             self.unknown.append(text)
             return text
-        written = self._write(tree)
+        written = flink_text(self._translated(tree), {})
         return text if _bare(written) == _bare(text) else written
 
-    def _write(self, node: Expr) -> str:
-        kind = type(node)
+    def _translated(self, node: Expr) -> Expr:
+        """A tree of Spark SQL as one of Flink SQL."""
         call = self._by_pattern(node)
         if call is not None:
             return call
-        if kind in _ALIKE:
-            return f"{self._write(node.this)} {_ALIKE[kind]} {self._write(node.expression)}"
         match node:
-            case exp.Column():
-                return str(node.sql(dialect=Flink))
-            case exp.Paren():
-                return f"({self._write(node.this)})"
-            case exp.Literal():
-                return literal(node.name) if node.is_string else node.name
-            case exp.Boolean():
-                return "TRUE" if node.this else "FALSE"
-            case exp.Null():
-                return "NULL"
-            case exp.Neg():
-                return f"- {self._write(node.this)}"
-            case exp.Not(this=exp.Is() as test):
-                return f"{self._write(test.this)} IS NOT {self._write(test.expression)}"
-            case exp.Not():
-                return f"NOT {self._write(node.this)}"
-            case exp.NullSafeEQ():
-                return f"{self._write(node.this)} IS NOT DISTINCT FROM {self._write(node.expression)}"
             case exp.RegexpLike():
-                return f"REGEXP({self._write(node.this)}, {self._write(node.expression)})"
-            case exp.Between():
-                low, high = self._write(node.args["low"]), self._write(node.args["high"])
-                return f"{self._write(node.this)} BETWEEN {low} AND {high}"
-            case exp.In() if node.expressions:
-                return f"{self._write(node.this)} IN ({', '.join(map(self._write, node.expressions))})"
-            case exp.Escape():
-                return f"{self._write(node.this)} ESCAPE {self._write(node.expression)}"
+                return self._filled("REGEXP({0}, {1})", node.this, node.expression)
             case exp.Div():
-                return self._divided(node)
+                is_whole = all(self._type(side) in INTEGERS for side in (node.this, node.expression))
+                template = "CAST({0} AS DOUBLE) / {1}" if is_whole else "{0} / {1}"
+                return self._filled(template, node.this, node.expression)
             case exp.IntDiv():
-                return f"CAST({self._write(node.this)} / {self._write(node.expression)} AS BIGINT)"
+                return self._filled("CAST({0} / {1} AS BIGINT)", node.this, node.expression)
             case exp.Cast():
                 return self._cast(node)
-            case exp.Case():
-                return self._case(node)
-            case exp.If():
-                parts = (node.this, node.args.get("true"), node.args.get("false"))
-                return f"IF({', '.join(self._write(part) for part in parts if part is not None)})"
-            case exp.Interval():
-                return str(node.sql(dialect=Flink))
-            case exp.Dot() if isinstance(node.expression, exp.Identifier):
-                return f"{self._write(node.this)}.{quote(node.expression.name)}"
             case exp.Anonymous():
                 return self._call(node)
-            case exp.Star():
-                return "*"
-            case exp.Substring():
-                parts = (node.this, node.args.get("start"), node.args.get("length"))
-                return f"substring({', '.join(self._write(part) for part in parts if part is not None)})"
-            case exp.Extract():
-                return f"EXTRACT({node.name.upper()} FROM {self._write(node.expression)})"
-            case exp.Floor() | exp.Ceil() if node.args.get("to") is None:
-                return f"{node.key.upper()}({self._write(node.this)})"
-            case _:
-                text = str(node.sql(dialect=Flink))
-                self.unknown.append(text)
-                return text
+            case exp.Dot() if isinstance(node.expression, exp.Identifier):
+                return exp.Dot(this=self._translated(node.this), expression=node.expression.copy())
+            case _ if isinstance(node, _SAME) and not (node.args.get("to") or node.args.get("query")):
+                return mapped(node, self._translated)
+        self.unknown.append(node.sql(dialect=Flink))
+        return node.copy()
 
-    def _divided(self, node: exp.Div) -> str:
-        """A division: of integers, Spark's result is a DOUBLE, Flink's an integer."""
-        left, right = self._write(node.this), self._write(node.expression)
-        types = [self._type(side) for side in (node.this, node.expression)]
-        return f"CAST({left} AS DOUBLE) / {right}" if all(type_ in INTEGERS for type_ in types) else f"{left} / {right}"
-
-    def _cast(self, node: exp.Cast) -> str:
+    def _cast(self, node: exp.Cast) -> Expr:
         inner = node.this
         if isinstance(inner, exp.IntDiv) and self._type(inner.this) in INTEGERS:
-            return f"({self._write(inner.this)} / {self._write(inner.expression)})"
-        word = "TRY_CAST" if node.args.get("safe") else "CAST"
+            return self._filled("({0} / {1})", inner.this, inner.expression)
         try:
             target = type_from(node.to.sql(dialect=SPARK)).flink
         except ValueError:
-            target = str(node.to.sql(dialect=Flink))
-        return f"{word}({self._write(inner)} AS {target})"
+            target = node.to.sql(dialect=Flink)
+        kind = exp.TryCast if node.args.get("safe") else exp.Cast
+        return kind(this=self._translated(inner), to=exp.var(target))
 
-    def _case(self, node: exp.Case) -> str:
-        subject = f" {self._write(node.this)}" if node.this is not None else ""
-        branches = " ".join(
-            f"WHEN {self._write(branch.this)} THEN {self._write(branch.args['true'])}" for branch in node.args["ifs"]
-        )
-        default = node.args.get("default")
-        otherwise = f" ELSE {self._write(default)}" if default is not None else ""
-        return f"CASE{subject} {branches}{otherwise} END"
-
-    def _call(self, node: exp.Anonymous) -> str:
-        name = str(node.this)
-        arguments = [self._write(argument) for argument in node.expressions]
-        match name.upper():
-            case "LEFT" if isinstance(node.expressions[0], exp.Cast) and node.expressions[1].name.isdigit():
-                return f"CAST({self._write(node.expressions[0].this)} AS VARCHAR({node.expressions[1].name}))"
-            case "DATE_TRUNC" if len(arguments) == 2 and node.expressions[0].name.upper() in _UNITS:
-                return self._floor(node.expressions[0].name.upper(), node.expressions[1])
-            case "TRY_ELEMENT_AT" if len(arguments) == 2:
-                return f"{arguments[0]}[{arguments[1]}]"
-            case "ARRAY":
-                return f"ARRAY[{', '.join(arguments)}]"
-            case "NAMED_STRUCT" if len(arguments) > 1:
-                return self._row(node.expressions)
-            case "TO_JSON" if len(node.expressions) == 1 and node.expressions[0].name.upper() == "STRUCT":
-                return self._key(node.expressions[0].expressions)
-            case "TIMESTAMPDIFF" | "TIMESTAMPADD" if len(arguments) == 3:
-                return f"{name.upper()}({node.expressions[0].name.upper()}, {arguments[1]}, {arguments[2]})"
-            case upper if upper not in FUNCTIONS and upper not in _BOTH and upper not in _of_matches():
+    def _call(self, node: exp.Anonymous) -> Expr:
+        name, given = str(node.this), node.expressions
+        match name.upper(), given:
+            case "LEFT", [exp.Cast() as cast, length] if length.name.isdigit():
+                return self._filled(f"CAST({{0}} AS VARCHAR({length.name}))", cast.this)
+            case "DATE_TRUNC", [unit, moment] if unit.name.upper() in _UNITS:
+                # Spark's result is an instant whatever the moment is.
+                floor = f"FLOOR({{0}} TO {unit.name.upper()})"
+                is_same = self._type(moment).is_instant
+                return self._filled(floor if is_same else f"CAST({floor} AS TIMESTAMP_LTZ(3))", moment)
+            case "TRY_ELEMENT_AT", [_, _]:
+                return self._filled("{0}[{1}]", *given)
+            case "ARRAY", _:
+                return exp.Array(expressions=[self._translated(part) for part in given])
+            case "NAMED_STRUCT", [_, _, *_]:
+                return self._row(given)
+            case "TO_JSON", [exp.Anonymous() as packed] if packed.name.upper() == "STRUCT":
+                return self._key([part.unalias() for part in packed.expressions])
+            case (("TIMESTAMPDIFF" | "TIMESTAMPADD"), [unit, *values]) if len(values) == 2:
+                shift = [exp.var(unit.name.upper()), *map(self._translated, values)]
+                return exp.Anonymous(this=name.upper(), expressions=shift)
+            case upper, _ if upper not in FUNCTIONS and upper not in _BOTH and upper not in _of_matches():
                 self.unknown.append(f"{name}()")
-        return f"{name}({', '.join(arguments)})"
+        return mapped(node, self._translated)
 
-    def _floor(self, unit: str, moment: Expr) -> str:
-        """A moment cut off to a unit. Spark's result is an instant whatever the moment is."""
-        floor = f"FLOOR({self._write(moment)} TO {unit})"
-        return floor if self._type(moment).is_instant else f"CAST({floor} AS TIMESTAMP_LTZ(3))"
-
-    def _row(self, parts: list[Expr]) -> str:
+    def _row(self, parts: list[Expr]) -> Expr:
         """A row; a row with its own field names becomes a CAST."""
-        row = f"ROW({', '.join(map(self._write, parts[1::2]))})"
+        row = exp.Anonymous(this="ROW", expressions=[self._translated(part) for part in parts[1::2]])
         names = [part.name for part in parts[::2]]
         if names == [f"EXPR${at}" for at in range(len(names))]:
             return row
         types = [self._type(part).flink for part in parts[1::2]]
-        return f"CAST({row} AS ROW<{', '.join(f'{quote(n)} {t}' for n, t in zip(names, types, strict=True))}>)"
+        fields = (f"{quote(name)} {type_}" for name, type_ in zip(names, types, strict=True))
+        return exp.Cast(this=row, to=exp.var(f"ROW<{', '.join(fields)}>"))
 
-    def _key(self, parts: list[Expr]) -> str:
+    def _key(self, parts: list[Expr]) -> Expr:
         """Values as one string in which NULL is a normal value: each value is prefixed with its length."""
-        texts = [f"CAST({self._write(part.unalias())} AS STRING)" for part in parts]
+        texts = (f"CAST({{{at}}} AS STRING)" for at in range(len(parts)))
         items = [f"COALESCE(CONCAT(CAST(CHAR_LENGTH({text}) AS STRING), ':', {text}), 'NULL')" for text in texts]
-        return items[0] if len(items) == 1 else f"CONCAT_WS(',', {', '.join(items)})"
+        return self._filled(items[0] if len(items) == 1 else f"CONCAT_WS(',', {', '.join(items)})", *parts)
 
-    def _by_pattern(self, node: Expr) -> str | None:
+    def _by_pattern(self, node: Expr) -> Expr | None:
         """The call of the Flink function whose Spark SQL equals a tree, or None."""
         if not isinstance(node, exp.Func | exp.Cast | exp.RegexpLike | exp.Div | exp.Paren | exp.Case):
             return None
-        for name, count, pattern in _patterns():
+        for template, count, pattern in _patterns():
             bindings: dict[str, Expr] = {}
             if _matches(pattern, node, bindings):
-                arguments = [self._write(bindings[f"{_ARGUMENT}{at}"]) for at in range(count)]
-                return name.format(*arguments) if "{" in name else f"{name}({', '.join(arguments)})"
+                return self._filled(template, *(bindings[f"{_ARGUMENT}{at}"] for at in range(count)))
         return None
 
+    def _filled(self, template: str, *parts: Expr) -> Expr:
+        """Flink SQL with translated parts in its places."""
+        values = {f"{_ARGUMENT}{at}": self._translated(part) for at, part in enumerate(parts)}
+
+        def value(each: Expr) -> Expr:
+            return values[each.name].copy() if isinstance(each, exp.Column) and each.name in values else each
+
+        return _template(template).copy().transform(value, copy=False)
+
     def _type(self, node: Expr) -> Type:
-        return self.type_of(node.sql(dialect=SPARK))
+        return self.type_of(SparkText(node.sql(dialect=SPARK), leaf=node))
+
+
+@cache
+def _template(template: str) -> Expr:
+    return expression_in(_with_places(template))
+
+
+def _with_places(template: str) -> str:
+    """A template with columns in its places."""
+    return _PLACE.sub(lambda found: quote(f"{_ARGUMENT}{found[1]}"), template)
 
 
 @cache
@@ -266,17 +221,14 @@ def _patterns() -> tuple[tuple[str, int, Expr], ...]:
                 and all(isinstance(argument, exp.Column) for argument in tree.expressions)
             )
             if not is_same and all(_has(tree, at) for at in range(count)):
-                patterns.append((row.name, count, tree))
+                places = ", ".join(f"{{{at}}}" for at in range(count))
+                patterns.append((f"{row.name}({places})", count, tree))
     for unit, template in EXTRACTED.items():
         if unit not in FUNCTIONS:
-            text = f"CAST({template} AS BIGINT)".replace("{0}", quote(f"{_ARGUMENT}0"))
-            patterns.append((f"EXTRACT({unit} FROM {{0}})", 1, tree_of(text)))
+            spark = _with_places(f"CAST({template} AS BIGINT)")
+            patterns.append((f"EXTRACT({unit} FROM {{0}})", 1, tree_of(spark)))
     for template, flink in _MORE.items():
-        count = template.count("{1}") and 2 or 1
-        text = template
-        for at in range(count):
-            text = text.replace("{" + str(at) + "}", quote(f"{_ARGUMENT}{at}"))
-        patterns.append((flink, count, tree_of(text)))
+        patterns.append((flink, len({*_PLACE.findall(flink)}), tree_of(_with_places(template))))
     return tuple(sorted(patterns, key=lambda one: -len(list(one[2].walk()))))
 
 

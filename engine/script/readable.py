@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
-from sqlglot import TokenType, exp
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from engine.errors import StudioError
@@ -18,11 +18,9 @@ from engine.model.schema import Schema
 from engine.patterns.references import without_variables
 from engine.script.flink_expressions import Translation
 from engine.script.formatting import unquoted
-from engine.sql.parsing import tokens_of
-from engine.sql.typed import spark_of
+from engine.sql.flink_text import flink_text
+from engine.sql.typed import expression_in, spark_of
 
-_LONGEST: Final = 2_000
-"""The most characters of a text that is tried without each of its parentheses."""
 _COMMENTS: Final = ("--", "/*")
 _RULES: Final = TypeRules()
 _UNWRITABLE: Final = (SqlglotError, StudioError, ValueError, RecursionError)
@@ -75,39 +73,23 @@ def _translation(schema: Schema, variables: tuple[str, ...]) -> Translation:
 
 def _meaning(spark: str) -> exp.Expr:
     """The tree of what Spark computes, without parentheses and with every name quoted. Raises SqlglotError."""
-    tree = exp.Paren(this=tree_of(spark).copy())
-    for paren in list(tree.find_all(exp.Paren)):
-        if paren is not tree:
-            paren.replace(paren.this)
+    tree = _bare(tree_of(spark))
     for name in tree.find_all(exp.Identifier):
         name.set("quoted", True)
     return tree
 
 
+def _bare(tree: exp.Expr) -> exp.Expr:
+    """The tree without parentheses, but for those around all of it."""
+    whole = exp.Paren(this=tree.copy())
+    for paren in list(whole.find_all(exp.Paren)):
+        if paren is not whole:
+            paren.replace(paren.this)
+    return whole
+
+
 def _without_parentheses(text: str, spark: str, schema: Schema, variables: tuple[str, ...]) -> str:
-    """The text without the pairs of parentheses that change nothing. spark: what it is bound to."""
-    at = 0
-    while len(text) <= _LONGEST:
-        pairs = [pair for pair in _pairs(text) if pair[0] >= at]
-        if not pairs:
-            break
-        start, end = min(pairs)
-        bare = f"{text[:start]}{text[start + 1 : end]}{text[end + 1 :]}"
-        try:
-            is_same = spark_of(bare, schema, _RULES, variables=variables) == spark
-        except StudioError:
-            is_same = False
-        text, at = (bare, start) if is_same else (text, start + 1)
-    return text
-
-
-def _pairs(text: str) -> list[tuple[int, int]]:
-    """The places of the parentheses of a text, pair by pair."""
-    opened: list[int] = []
-    pairs: list[tuple[int, int]] = []
-    for token in tokens_of(text):
-        if token.token_type is TokenType.L_PAREN:
-            opened.append(token.start)
-        elif token.token_type is TokenType.R_PAREN and opened:
-            pairs.append((opened.pop(), token.start))
-    return pairs
+    """The text with only the parentheses that it needs. spark: what it is bound to."""
+    bare = flink_text(_bare(expression_in(text)), {})
+    is_shorter = bare.count("(") < text.count("(")
+    return bare if is_shorter and spark_of(bare, schema, _RULES, variables=variables) == spark else text

@@ -82,8 +82,7 @@ def flink_text(expression: Expr, names: Mapping[str, str]) -> str:
 def _is_looser(operand: Expr, operation: Expr, place: str) -> bool:
     """Whether an operand that was put there needs parentheses."""
     own, around = _STRENGTHS.get(type(operand), _STRONGEST), _STRENGTHS[type(operation)]
-    is_right = place != "this" and not isinstance(operation, exp.Connector)
-    return own < around or (own == around and is_right)
+    return own < around or (own == around and place != "this")
 
 
 def told_in_flink(sentence: str, *texts: str) -> str:

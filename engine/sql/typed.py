@@ -90,7 +90,7 @@ def spark_of(
 
 @lru_cache(maxsize=8192)
 def _spark_of(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[str, ...]) -> FlinkSql:
-    tree = _expression(text)
+    tree = expression_in(text)
     scope = Scope.of(Scan(Table(Node(id="input", operator=""), schema.names, rows=rows_in(schema))), None)
     names = {name: name for name in schema.names}
     if not variables:
@@ -115,7 +115,7 @@ def _require_one_record(tree: Expr) -> None:
             raise SqlRejected(message, call)
 
 
-def _expression(text: str) -> Expr:
+def expression_in(text: str) -> Expr:
     """The tree of a text that is one expression. Raises SqlRejected."""
     whole = f"{_BEFORE}{text}"
     trees = trees_of(tokens_of(whole), whole)
