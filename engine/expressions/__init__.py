@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Self, cast
 
 from sqlglot import exp
 
-from engine.expressions.allowed import refusal
 from engine.expressions.bounds import fixed, interval, required
 from engine.expressions.changing import may_cease
 from engine.expressions.conditions import compile_condition
@@ -114,10 +113,6 @@ class Expression:
             return None if column is None else movement.get(column.name)
 
         return bool(movement) and (self._tree is None or may_cease(self._tree, of))
-
-    def refusal(self, schema: Schema) -> str | None:
-        """The reason why Spark may not evaluate it over these columns, as a sentence; None if it may."""
-        return refusal(self.sql, schema)
 
     def arrow(self, schema: Schema) -> ArrowFunction | None:
         """The expression on whole Arrow columns of this schema; None if the result could differ from Spark's."""

@@ -21,6 +21,7 @@ from engine.expressions.coercion import (
     common_of,
     is_interval,
 )
+from engine.expressions.failing import TRIED
 from engine.expressions.part_types import (
     Unknown,
     are_alike,
@@ -65,10 +66,7 @@ _CASTS: Final[dict[str, Type]] = {
     **{str(type_): type_ for type_ in (*INTEGERS, FLOAT, DOUBLE, STRING, BOOLEAN, BINARY, DATE, TIMESTAMP)},
 }
 SIGNS: Final[dict[type[exp.Expr], str]] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%"}
-_TRIED: Final[dict[str, type[exp.Expr]]] = {
-    **{"try_add": exp.Add, "try_subtract": exp.Sub, "try_multiply": exp.Mul, "try_divide": exp.Div},
-    "try_mod": exp.Mod,
-}
+_TRIED: Final = {name: sign for sign, name in TRIED.items()}
 _SHIFTS: Final = names("YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND")
 
 Variables = Mapping[str, Type]

@@ -15,13 +15,14 @@ from sqlglot import exp
 
 from engine.expressions.parsing import SPARK, UNREADABLE, tree_of
 
-_OPERATORS: Final[dict[type[exp.Expr], str]] = {
+TRIED: Final[dict[type[exp.Expr], str]] = {
     exp.Add: "try_add",
     exp.Sub: "try_subtract",
     exp.Mul: "try_multiply",
     exp.Div: "try_divide",
     exp.Mod: "try_mod",
 }
+"""By operator, the function that gives NULL where it fails."""
 _FUNCTIONS: Final = {
     "TO_TIMESTAMP": "try_to_timestamp({0})",
     "TO_TIMESTAMP_NTZ": "CAST(try_to_timestamp({0}) AS TIMESTAMP_NTZ)",
@@ -99,8 +100,8 @@ def _try_form(node: exp.Expr) -> str | None:
     if isinstance(node, exp.IntDiv):
         left, right = _tried(node.this), _tried(node.expression)
         return f"(CASE WHEN ({right}) <> 0 THEN ({left}) div ({right}) END)"
-    if type(node) in _OPERATORS:
-        return f"{_OPERATORS[type(node)]}({_tried(node.this)}, {_tried(node.expression)})"
+    if type(node) in TRIED:
+        return f"{TRIED[type(node)]}({_tried(node.this)}, {_tried(node.expression)})"
     if isinstance(node, exp.Anonymous) and node.name.upper() in _FUNCTIONS and node.expressions:
         return _FUNCTIONS[node.name.upper()].format(", ".join(map(_tried, node.expressions)))
     return None

@@ -7,7 +7,7 @@ A text with the same meaning in both stays as written. Functions are translated 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -15,6 +15,10 @@ from typing import Final
 from sqlglot import exp
 
 from engine.aggregates.registry import functions
+from engine.contract.operator import Analyzer, Operator
+from engine.contract.parameters import Marks
+from engine.contract.source import Source
+from engine.expressions.flink_sql import FlinkSql
 from engine.expressions.parsing import SPARK, UNREADABLE, mapped, tree_of
 from engine.expressions.spellings import without_types
 from engine.functions import FUNCTIONS, ROWS
@@ -22,6 +26,8 @@ from engine.functions.function import Function
 from engine.functions.of_texts import TEXT_OF_BYTES
 from engine.functions.of_times import EXTRACTED
 from engine.functions.spark_text import SparkText
+from engine.joins.sides import seen
+from engine.model.schema import Schema
 from engine.model.type_texts import type_from
 from engine.model.types import DATE, INTEGERS, TIMESTAMP, TIMESTAMP_NTZ, Type, quote
 from engine.sql.algebra import Expr
@@ -189,6 +195,25 @@ class Translation:
 
     def _type(self, node: Expr) -> Type:
         return self.type_of(SparkText(node.sql(dialect=SPARK), leaf=node))
+
+
+def translated(
+    operator: Operator | Source, schemas: Sequence[Schema], analyzer: Analyzer, node: str
+) -> tuple[Operator | Source, tuple[str, ...]]:
+    """The operator for Flink, and the parts of its expressions without a known equivalent.
+
+    schemas: of its inputs; for a source, the schema that it reads.
+    """
+    columns = seen(schemas)
+    as_row = operator.without_variables if isinstance(operator, Operator) else str
+    translation = Translation(lambda text: analyzer.type_of(as_row(text), columns, node, ""))
+
+    def flink(text: str, path: str, marks: Marks) -> str:
+        if isinstance(text, FlinkSql):
+            return text.flink
+        return text if text in columns else translation.flink(text)
+
+    return operator.with_expressions(flink), tuple(dict.fromkeys(translation.unknown))
 
 
 @cache

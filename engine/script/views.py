@@ -22,9 +22,9 @@ from engine.model.type_texts import type_from
 from engine.model.types import quote
 from engine.reading.typed.computed import output_of
 from engine.registry import configured, operators
+from engine.script.flink_expressions import translated
 from engine.script.statements import Cursor, Statement, raw, statements
 from engine.script.tables import TableDdl
-from engine.script.translated import translated
 from engine.sql import exactly
 from engine.sql import parsed as parsed_text
 from engine.sql.algebra import Expr

@@ -27,6 +27,7 @@ from engine.planner.derive import DerivedNode, derive
 from engine.reading.servers.secrets import NOTE, names_any
 from engine.registry import configured, lookup
 from engine.script.epoch_times import unfolded
+from engine.script.flink_expressions import translated
 from engine.script.formatting import laid_out, unquoted
 from engine.script.kept_text import kept_script
 from engine.script.parts import Parts
@@ -35,7 +36,6 @@ from engine.script.reading import Tables, sink_of, source_of
 from engine.script.refused_by_flink import notes
 from engine.script.sink_tables import TargetTable, table_of
 from engine.script.taken_apart import taken_apart
-from engine.script.translated import translated
 from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of
 from engine.sql.algebra import Table
 from engine.sql.clauses.python_calls import aggregates_of

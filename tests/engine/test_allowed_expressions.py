@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from engine.errors import ExpressionError
-from engine.expressions import Expression
+from engine.expressions.allowed import refusal
 from engine.expressions.analyzer import TypeRules
 from engine.expressions.spellings import as_spark
 from engine.functions import ROWS
@@ -63,7 +63,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("expression", "sentence"), REFUSALS)
 def test_what_is_not_allowed_is_refused_by_name(expression: str, sentence: str) -> None:
-    assert sentence in (Expression.parse(expression).refusal(SCHEMA) or "")
+    assert sentence in (refusal(expression, SCHEMA) or "")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_is_not_allowed_is_refused_by_name(expression: str, sentence: str) 
     ],
 )
 def test_what_depends_on_the_record_alone_is_allowed(expression: str) -> None:
-    assert Expression.parse(expression).refusal(SCHEMA) is None
+    assert refusal(expression, SCHEMA) is None
 
 
 def test_every_function_of_the_registry_is_allowed_or_refused_by_name(spark: SparkSession) -> None:
@@ -97,7 +97,7 @@ def test_what_flink_sql_becomes_is_allowed() -> None:
     for row in (row for row in ROWS if row.spark is not None):
         for count in (row.least, row.most or row.least + 1):
             text = row.written(["k", "n", "n"][:count])
-            assert Expression.parse(text).refusal(SCHEMA) is None, row.name
+            assert refusal(text, SCHEMA) is None, row.name
 
 
 @pytest.mark.parametrize(

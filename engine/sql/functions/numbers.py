@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sqlglot import exp
 
 from engine.errors import StudioError
+from engine.expressions.calls import SIGNS
 from engine.functions.spark_text import as_type, spark_sql, written_number
 from engine.model.types import BIGINT, DOUBLE, FLOAT, FLOATS, INT, INTEGERS, VOID, Decimal, Type
 from engine.sql.algebra import Expr
@@ -26,7 +27,6 @@ _WHOLE: Final = {
 }
 _SOME_DECIMAL: Final = Decimal(38, 0)
 _NO_BIGINT: Final = re.compile(r"-?\d{1,9}|NULL|TRUE|FALSE")
-_OPERATORS: Final[dict[type[Expr], str]] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%", exp.Div: "/"}
 
 
 def arithmetic(writer: ExpressionWriter, node: Expr) -> str:
@@ -42,7 +42,7 @@ def arithmetic(writer: ExpressionWriter, node: Expr) -> str:
         if shifted is not None:
             return shifted
     left, right = _widened(writer, sides, left, right)
-    computed = spark_sql("({} {sign} {})", left, right, sign=_OPERATORS[type(node)])
+    computed = spark_sql("({} {sign} {})", left, right, sign=SIGNS[type(node)])
     return _as_float(writer, computed, left, right)
 
 

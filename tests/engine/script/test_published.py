@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from engine.expressions.flink_sql import flink
 from engine.sql import SqlRejected
 from tests.engine.script.scripts import content, read, refusals, written
 
@@ -443,7 +444,7 @@ def test_the_enforcer_drops_records_with_null_where_the_sink_takes_none(
     set_ = f"SET 'table.exec.sink.not-null-enforcer' = '{chosen}';\n"
     script = read(f"{set_}{table}{sink}INSERT INTO o SELECT n, k, v FROM t;", spark)
     conditions = [node.parameters["condition"] for node in script.pipeline.nodes if node.operator == "filter"]
-    assert conditions == ([" AND ".join(f"(`{name}` IS NOT NULL)" for name in columns)] if columns else [])
+    assert conditions == ([flink(" AND ".join(f"{name} IS NOT NULL" for name in columns))] if columns else [])
 
 
 def test_a_field_of_two_rows_is_ambiguous_without_its_row(spark: SparkSession) -> None:

@@ -227,7 +227,7 @@ def test_an_insert_into_a_row_keeps_the_names_of_its_fields(spark: SparkSession)
     table = PRINT.format(name="o", columns="r ROW<`myField` INT, `b c` BIGINT>")
     script = read(WORDS + ROWS + table + "INSERT INTO o SELECT ROW(v, v) FROM t", spark)
     (column,) = script.pipeline.node("project_2").parameters["columns"]
-    assert column["expression"] == "CAST(`EXPR$0` AS struct<`myField`:int,`b c`:bigint>)"
+    assert column["expression"] == {"flink": "CAST(`EXPR$0` AS ROW<`myField` INT, `b c` BIGINT>)"}
 
 
 def test_a_decimal_in_values_has_all_its_digits(spark: SparkSession) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from engine.sql.algebra import Expr
+from engine.sql.algebra import Expr, together
 from engine.sql.dialect import Flink
 from engine.sql.flink_text import flink_text
 from engine.sql.parsing import tokens_of, trees_of
@@ -88,3 +90,15 @@ def test_one_spelling_of_several(text: str, written: str) -> None:
 
 def test_columns_have_the_names_of_the_input() -> None:
     assert flink_text(tree("(a + b)"), {"a": "order", "b": "b"}) == "`order` + b"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "written"),
+    [
+        (("a OR b", "c"), "(a OR b) AND c"),
+        (("a", "b AND c"), "a AND (b AND c)"),
+        (("a > 1", "NOT b"), "a > 1 AND NOT b"),
+    ],
+)
+def test_what_is_put_together_has_the_parentheses_that_it_needs(conditions: Sequence[str], written: str) -> None:
+    assert flink_text(together([tree(condition) for condition in conditions]), {}) == written

@@ -15,16 +15,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from engine.contract.operator import Operator
 from engine.contract.parameters import Parameters, marks_of
 from engine.errors import ExpressionError, StudioError
 from engine.expressions.analyzer import TypeRules
-from engine.expressions.flink_sql import flink
+from engine.expressions.flink_sql import FlinkSql, flink
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, STRING, TIMESTAMP_NTZ
 from engine.planner import check
 from engine.registry import operators, sources
+from engine.sql.in_flink import in_flink
+from engine.sql.nodes import emitter
 from engine.sql.typed import spark_of
+from tests.conformance.case import Case, cases_in
 from tests.engine.script.scripts import exported, read
 from tests.golden.trace import run_locally
 
@@ -323,3 +327,18 @@ def _models_in(annotation: Any) -> list[type[Parameters]]:
     if isinstance(annotation, type) and issubclass(annotation, Parameters):
         return [annotation]
     return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
+
+
+CASES = cases_in(Path(__file__).parents[2] / "conformance" / "cases")
+
+
+@pytest.mark.parametrize("path", CASES[::16], ids=lambda path: path.stem)
+def test_what_a_document_says_is_bound_to_what_was_written_for_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def checked(node: Node, operator: Operator, schema: Schema) -> Node:
+        for text in operator.expressions:
+            if isinstance(text, FlinkSql) and text.is_flink:
+                assert spark_of(text.flink, schema, TypeRules(), variables=operator.variables) == text
+        return in_flink(node, operator, schema)
+
+    monkeypatch.setattr(emitter, "in_flink", checked)
+    assert Case.read(path).pipeline(TypeRules()).nodes
