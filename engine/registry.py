@@ -50,6 +50,13 @@ def sources() -> MappingProxyType[str, type[Source]]:
     return MappingProxyType(registered)
 
 
+@cache
+def connectors() -> MappingProxyType[str, tuple[type[Source], ...]]:
+    """The sources of each connector of Flink, in the order of their file names."""
+    names = dict.fromkeys(cls.connector for cls in sources().values() if cls.connector)
+    return MappingProxyType({name: tuple(cls for cls in sources().values() if cls.connector == name) for name in names})
+
+
 def lookup(node: Node) -> type[Operator] | type[Source]:
     """The class of a node. Raises UnknownOperator, which lists the existing ones."""
     if node.operator == Unread.operator:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import model_validator
 
+from engine.contract.declared_table import Declared, DeclaredTable, ReadTable
 from engine.contract.derived import Derived
 from engine.contract.frames import FILE, KIND, LINE, ORDINAL, RAW, REASON, REJECTED_COLUMNS, WATERMARK
 from engine.contract.operator import OUT
@@ -118,6 +119,19 @@ class Source(Parameters):
 
     opens: ClassVar[tuple[str, ...]] = ()
     """The file endings for which it is the default source."""
+
+    connector: ClassVar[str] = ""
+    """Flink's connector whose tables it reads; empty if there is none."""
+    table_format: ClassVar[str] = ""
+    """The format of these tables, if the connector has several."""
+    table_options: ClassVar[str | None] = None
+    """The options of the connector, * for any ending; None: nobody knows them all."""
+    is_looked_up: ClassVar[bool] = False
+    """Whether Flink can look up rows in a table of the connector."""
+    arrival_told: ClassVar[str] = ""
+    """What tells when its rows arrive, as a part of a sentence; empty if nothing does."""
+    other_metadata: ClassVar[str] = "; its connector has no metadata here"
+    """What becomes of metadata columns that it does not have."""
 
     @property
     def server(self) -> str:
@@ -341,6 +355,26 @@ class Source(Parameters):
     @abstractmethod
     def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
         """A source with the same columns and at most its first `rows` rows, stored in the folder `into`."""
+
+    @classmethod
+    def addresses(cls) -> tuple[str, ...]:
+        """How the 'url' of its tables is written, if they have one."""
+        return ()
+
+    @classmethod
+    def takes(cls, table: DeclaredTable, folder: Path) -> bool:
+        """Whether a table of its connector and its format is one that it reads."""
+        return True
+
+    @classmethod
+    def with_arrival(cls, table: Declared, name: str) -> Declared:
+        """A table of its connector with a column of this name for the time at which a row arrives."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> ReadTable:
+        """A table of its connector as this source, besides what all tables have. Raises StudioError."""
+        raise NotImplementedError
 
     @abstractmethod
     def flink_sql(self, node: str, schema: Schema) -> str:

@@ -11,14 +11,15 @@ Source: Flink FlinkChangelogModeInferenceProgram.inferSinkRequiredTraits, analyz
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, assert_never
+from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.batch_rows import first_of
+from engine.contract.declared_table import DeclaredTable
 from engine.contract.derived import Derived
 from engine.contract.expiry import Expiry, expiring
 from engine.contract.frames import PLACED
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _POSTGRES: Final = ("postgres",)
+# The formats of changes.
+_OF_CHANGES: Final = ("debezium-json", "debezium-avro-confluent", "canal-json", "maxwell-json", "ogg-json")
 
 
 class Sink(Operator):
@@ -52,6 +55,13 @@ class Sink(Operator):
     also_called: ClassVar[tuple[str, ...]] = ("insert into", "output", "write", "target", "destination")
     group: ClassVar[str] = "sinks"
     role: ClassVar[str] = "sink"
+    only_written: ClassVar[Mapping[str, str | None]] = {
+        "print": "print-identifier standard-error",
+        "blackhole": "",
+        "collect": None,
+        "values": None,
+    }
+    """The connectors of Flink that are never read, with their options, None if nobody knows them all."""
 
     mode: SinkMode = parameter(
         "Mode",
@@ -251,6 +261,23 @@ class Sink(Operator):
         """Of its target, if that is switched on."""
         if self.writes and (target := self._target) is not None:
             target.require(self._writing(context.node, context.inputs[0].derived, "", folder))
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> dict[str, Any]:
+        """The parameters of a declared table: upserts by its key, a changelog, or added rows; and where it writes.
+
+        Live runs do not write there until that is switched on. Raises StudioError.
+        """
+        # Sinks of Flink 1.10 take the key of the query.
+        takes_all = table.connector in ("", *cls.only_written) or "connector" not in table.options
+        mode = SinkMode.CHANGELOG if takes_all or table.options.get("format") in _OF_CHANGES else SinkMode.APPEND
+        of_mode = {"mode": "upsert", "keys": table.primary_key} if table.primary_key else {"mode": mode.value}
+        targets = (target.from_table(table) for target in (ParquetFolder, PostgresTable, KafkaTopic))
+        return of_mode | next(filter(None, targets), {})
+
+    def to_table(self) -> dict[str, str] | None:
+        """The options of its target as a table of Flink; None if it has none, or none that takes its mode."""
+        return None if (target := self._target) is None else target.to_table(self.mode)
 
     def flink_sql(self, inputs: Sequence[tuple[str, Schema]]) -> str:
         """The SELECT whose rows are inserted into the sink's table."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from engine.contract.declared_table import DeclaredTable
 from engine.contract.source import Source
 from engine.model.changelog import RowKind
 from engine.model.durations import interval
@@ -27,18 +28,13 @@ from engine.model.types import (
     literal,
     quote,
 )
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.typed.casts import moment_of
 from engine.reading.typed.kinds import WORDS
 
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?")
 _PLAIN_TIME_OF_DAY: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d{1,3})?")
 _PLAIN_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
-
-
-def datagen_options(rows: int | None, rate: float) -> dict[str, str]:
-    """The options of datagen for this number of rows, None for unbounded, at this rate per second."""
-    number = {} if rows is None else {"number-of-rows": str(rows)}
-    return {"connector": "datagen", **number, "rows-per-second": str(max(1, round(rate)))}
 
 
 def create_table(
@@ -78,20 +74,32 @@ def create_table(
     return f"CREATE TABLE {quote(node)} (\n{columns}\n) WITH (\n" + ",\n".join(settings) + "\n)"
 
 
-IDLE_TIMEOUT: Final = "scan.watermark.idle-timeout"
-ALIGNMENT_GROUP: Final = "scan.watermark.alignment.group"
-ALIGNMENT_DRIFT: Final = "scan.watermark.alignment.max-drift"
-ALIGNMENT_INTERVAL: Final = "scan.watermark.alignment.update-interval"
+_GROUP: Final = "scan.watermark.alignment.group"
+_TIMES: Final = {
+    "scan.watermark.idle-timeout": "idle_timeout_ms",
+    "scan.watermark.alignment.max-drift": "alignment_drift_ms",
+    "scan.watermark.alignment.update-interval": "alignment_interval_ms",
+}
+
+
+def with_watermarks(table: DeclaredTable) -> tuple[dict[str, str], dict[str, Any]]:
+    """The options of a table without those of its watermarks, and these as parameters. Raises StudioError."""
+    options = DeclaredOptions(table)
+    times = {field: options.duration_ms(option) for option, field in _TIMES.items()}
+    group = {"alignment_group": group} if (group := options.take(_GROUP)) else {}
+    left = {name: text for name, text in table.options.items() if name == "connector" or name in options.left}
+    return left, {**group, **{field: time_ms for field, time_ms in times.items() if time_ms is not None}}
 
 
 def _watermarks(source: Source) -> dict[str, str]:
     """The watermark options of a source, besides WATERMARK FOR."""
-    times = {IDLE_TIMEOUT: source.idle_timeout_ms}
-    options = {}
-    if source.alignment_group is not None:
-        options[ALIGNMENT_GROUP] = source.alignment_group
-        times |= {ALIGNMENT_DRIFT: source.alignment_drift_ms, ALIGNMENT_INTERVAL: source.alignment_interval_ms}
-    return options | {name: f"{time_ms} ms" for name, time_ms in times.items() if time_ms is not None}
+    times = {option: getattr(source, field) for option, field in _TIMES.items()}
+    group = {_GROUP: source.alignment_group} if source.alignment_group is not None else {}
+    return group | {
+        option: f"{time_ms} ms"
+        for option, time_ms in times.items()
+        if time_ms is not None and (group or "alignment" not in option)
+    }
 
 
 def from_changelog(
@@ -121,11 +129,6 @@ def rows_above(rows: Sequence[Any]) -> str:
     """Comments above a table with the rows that stand for what its connector would read, a line for each."""
     lines = [json.dumps([row], ensure_ascii=False) for row in rows] or ["[]"]
     return "".join(f"-- studio.rows: {line}\n" for line in lines)
-
-
-def null_literal(null_text: str, prefix: str = "csv.", *, empty_is_null: bool) -> dict[str, str]:
-    """The option with the text that means NULL. Flink has one such text, and none if an empty field is no NULL."""
-    return {f"{prefix}null-literal": null_text} if null_text or empty_is_null else {}
 
 
 def row_sql(row: Sequence[Any], types: Sequence[Type]) -> str | None:

@@ -8,15 +8,19 @@ A resumed run continues at its rate, as Flink's datagen does; it does not make u
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import Annotated, Final, Self
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import PrivateAttr
 
+from engine.contract.declared_table import Declared
 from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.contract.source import Endless, Source
 from engine.contract.stream import Json, Limit, Stopping, Taken, never
+from engine.model.schema import Column
+from engine.model.types import TIMESTAMP
+from engine.reading.declared_options import DeclaredOptions
 
 SAMPLE: Final = 1000
 """The number of records that a bounded run generates for an unbounded source."""
@@ -25,6 +29,7 @@ Seed = Annotated[int, parameter("Seed", "The same seed gives the same records.",
 
 Start = Annotated[int, parameter("Start", "The time of the first record, in UTC.", instant=True)]
 START_MS: Final = 1_704_067_200_000
+_FLINKS_RATE: Final = 10_000.0
 MOST_PER_SECOND: Final = 1_000_000
 """The highest rate of a source."""
 
@@ -47,7 +52,35 @@ class MadeUp(Source):
         le=MOST_PER_SECOND,
     )
 
+    arrival_told = "at which its generator makes them"
+    table_options: ClassVar[str | None] = "number-of-rows rows-per-second fields.*"
+
     _cut: tuple[int, int] | None = PrivateAttr(None)
+
+    @classmethod
+    def with_arrival(cls, table: Declared, name: str) -> Declared:
+        """With one more column."""
+        return replace(table, columns=(*table.columns, Column(name, TIMESTAMP)))
+
+    @classmethod
+    def pace(cls, options: DeclaredOptions) -> dict[str, Any]:
+        """The number of rows of a table, and its rate."""
+        rows = options.number("number-of-rows")
+        if rows is None:
+            options.note(
+                f"{cls.connector} without 'number-of-rows' never ends; a run that is not live makes {SAMPLE} rows."
+            )
+        rate = options.number("rows-per-second", float)
+        rate = _FLINKS_RATE if rate is None else rate
+        if rate > MOST_PER_SECOND:
+            options.note(f"it makes {MOST_PER_SECOND:,} rows per second at most.")
+        return {"rows": rows, "rate": min(rate, MOST_PER_SECOND)}
+
+    @property
+    def pace_options(self) -> dict[str, str]:
+        """The options of its table for the number of rows, and the rate."""
+        number = {} if self.rows is None else {"number-of-rows": str(self.rows)}
+        return {"connector": self.connector or "datagen", **number, "rows-per-second": str(max(1, round(self.rate)))}
 
     @property
     @abstractmethod

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from engine.contract.declared_table import DeclaredTable
 from engine.contract.frames import FILE, KIND, LINE, NUMBER, RAW, REASON, WATERMARK
 from engine.contract.scan import ReadPart, Rejected
 from engine.errors import SourceError
@@ -29,7 +30,7 @@ from engine.reading.apart import Foreign, answer_of
 from engine.reading.apart.limits import limited_memory
 from engine.reading.files.input_files import InputFile, local_file
 from engine.reading.files.parquet_scan import ADVICE, ParquetPart, batches_of, parts_of
-from engine.reading.files.storage import open_file
+from engine.reading.files.storage import local_path, open_file
 from engine.reading.recorded_text import TEXT, TextPart, as_text, batch_of, description_in
 from engine.reading.typed.typed_rows import RowTypes, records_of
 
@@ -104,10 +105,10 @@ def _metadata_in(file: InputFile) -> str | None:
         return None
 
 
-def is_recording(path: Path) -> bool:
-    """Whether a Parquet file is a recording."""
+def is_recorded(table: DeclaredTable, folder: Path) -> bool:
+    """Whether the file of a table is a recording."""
     try:
-        about(path)
+        about(folder / local_path(table.options.get("path", "")))
     except (OSError, ValueError, SourceError):
         return False
     return True

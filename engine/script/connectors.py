@@ -1,94 +1,42 @@
-"""Tables of a script as nodes: sources over files, servers or generated rows, or sinks.
+"""Tables of a script as nodes: the source of a table's connector and format, a sink, or rows.
 
-    filesystem   csv, json, parquet, avro, excel, debezium-json, canal-json, maxwell-json; paths relative to the script
-    jdbc         a table of a database (`engine.script.jdbc_tables`)
-    datagen      generated rows
-    faker        made-up rows (`engine.script.faker_tables`)
-    kafka, upsert-kafka          topics (`engine.script.kafka_tables`)
-    postgres-cdc                 changes of a table (`engine.script.postgres_tables`)
-    filesystem, jdbc, topics, as sinks   what live runs can write (`engine.script.sink_tables`), switched off
-    print, blackhole, kafka, ... as sinks: nothing is sent; only the changelog that a sink accepts matters
-
-A table into which the script inserts VALUES becomes a source of these rows, whatever its connector.
+A source says which tables it reads, and how (`Source.from_table`). A table into which the script inserts VALUES becomes
+a source of these rows, whatever its connector; so does one that nothing here reads, whose rows can be entered.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
+from engine.contract.declared_table import ReadTable
 from engine.contract.operator import Analyzer
 from engine.contract.source import Source
 from engine.errors import OutOfReach, SourceError, SourceMissing, StudioError, unknown_name
 from engine.expressions.flink_sql import flink
-from engine.model.options import milliseconds
 from engine.model.pipeline import Node
 from engine.model.schema import Column, Schema
 from engine.model.types import INTEGERS, STRING
+from engine.operators.sink import Sink
 from engine.reading.files.buckets import is_bucket
-from engine.reading.files.web import is_web
-from engine.reading.flink_table import ALIGNMENT_DRIFT, ALIGNMENT_GROUP, ALIGNMENT_INTERVAL, IDLE_TIMEOUT
-from engine.reading.recorded import is_recording
-from engine.registry import configured
-from engine.script.avro_tables import avro_options
+from engine.reading.flink_table import with_watermarks
+from engine.reading.tables.jdbc import kind_in
+from engine.registry import configured, connectors
 from engine.script.computed_columns import computed_columns
-from engine.script.datagen_tables import generated
-from engine.script.faker_tables import CONNECTOR as FAKER
-from engine.script.faker_tables import faked
-from engine.script.file_facts import with_file_facts
 from engine.script.inserted_rows import rows_of, stand_in, with_metadata
-from engine.script.jdbc_tables import CONNECTOR as JDBC
-from engine.script.jdbc_tables import jdbc_table, why_elsewhere
-from engine.script.kafka_tables import TOPICS, topics, with_casts
 from engine.script.known_options import require_known_options
-from engine.script.postgres_tables import CONNECTOR, changes, with_constants
 from engine.script.recorded_clock import START_MS, proctimes_of
-from engine.script.sink_tables import target_of
-from engine.script.tables import NOT_READ, TableDdl
-from engine.sources.recording import Recording
+from engine.script.tables import TableDdl, filled
+from engine.sources.rows import Rows
 
-FORMATS: Final = {
-    "csv": "csv",
-    "json": "jsonl",
-    "parquet": "parquet",
-    "avro": "avro",
-    "excel": "excel",
-    "debezium-json": "debezium_json",
-    "canal-json": "canal_json",
-    "maxwell-json": "maxwell_json",
-}
-_CSV: Final = {"csv.field-delimiter": "separator", "csv.quote-character": "quote", "csv.null-literal": "null_text"}
-_OF_NO_MATTER: Final = re.compile(
-    r"(source|sink|scan|auto-compaction|compaction|partition)\..*|.*\.(ignore-parse-errors|fail-on-missing-field"
-    r"|timestamp-format\.standard|allow-comments|encode\..*|map-null-key\..*)"
-)
-_NO_KINDS: Final = "{} cannot take the row kind from a column. Use the table itself."
-_WATCH: Final = "source.monitor-interval"
-_NOT_WATCHED: Final = ("parquet", "avro", "excel")
-_WAITING: Final = {
-    IDLE_TIMEOUT: "idle_timeout_ms",
-    ALIGNMENT_GROUP: "alignment_group",
-    ALIGNMENT_DRIFT: "alignment_drift_ms",
-    ALIGNMENT_INTERVAL: "alignment_interval_ms",
-}
-_CHANGELOG_FORMATS: Final = ("debezium-json", "debezium-avro-confluent", "canal-json", "maxwell-json", "ogg-json")
-_SERVED: Final[Mapping[str, Callable[[TableDdl, list[str]], tuple[str, dict[str, Any]]]]] = {
-    **dict.fromkeys(TOPICS, topics),
-    CONNECTOR: changes,
-    FAKER: faked,
-}
-CONNECTORS: Final = ("filesystem", JDBC, "datagen", *_SERVED)
 INSTEAD: Final = "The table has no rows until you enter some in its node, or the script inserts them by VALUES."
 # The last three are Confluent's.
 _UNREAD_FORMATS: Final = ("orc", "protobuf", "ogg-json", "json-registry", "avro-registry", "proto-registry")
 # Comments above a table that tell its node.
 _OF_A_NODE: Final = ("node", "parameters")
-
-
 _OLD: Final = "connector.type"
 
 
@@ -105,18 +53,13 @@ def why_unread(ddl: TableDdl) -> str | None:
             message = f"'connector' is missing. Is {near[0]!r} meant to be it?"
             raise ddl.rejected(message)
         return "it names no 'connector' (Confluent's tables need none)."
-    if name not in CONNECTORS:
-        near = get_close_matches(name, CONNECTORS, n=1, cutoff=0.8)
+    if name not in connectors():
+        near = get_close_matches(name, connectors(), n=1, cutoff=0.8)
         meant = f" Did you mean {near[0]!r}?" if near else ""
-        return f"the connector {name!r} is not read here (available: {', '.join(CONNECTORS)}).{meant}"
-    if name == JDBC:
-        return why_elsewhere(ddl)
-    format_ = ddl.options.get("value.format", ddl.options.get("format"))
-    key = ddl.options.get("key.format")
-    for format_name in (format_, key):
-        if format_name in _UNREAD_FORMATS and name in (*TOPICS, "filesystem"):
-            return f"the format {format_name!r} is not read here."
-    return None
+        return f"the connector {name!r} is not read here (available: {', '.join(connectors())}).{meant}"
+    formats = (ddl.options.get(option) for option in ("value.format", "format", "key.format"))
+    unread = next((format_ for format_ in formats if format_ in _UNREAD_FORMATS), None)
+    return None if unread is None else f"the format {unread!r} is not read here."
 
 
 @dataclass(frozen=True)
@@ -181,51 +124,37 @@ def _source_table(
     """The same. why_not: why what its connector reads is not here. Raises SourceError and SqlRejected."""
     require_known_options(ddl)
     warnings: list[str] = list(ddl.warnings)
-    waiting = _waiting(ddl)
-    ddl = replace(ddl, options={name: text for name, text in ddl.options.items() if name not in _WAITING})
-    if (ddl.connector, ddl.options.get("number-of-rows")) == ("datagen", "0"):
+    options, waiting = with_watermarks(ddl)
+    ddl = replace(ddl, options=options)
+    if (ddl.connector, options.get("number-of-rows")) == ("datagen", "0"):
         rows = []
     entered = ddl.statement.directives.get("rows")
     if rows is not None and entered is None:
         ddl, rows = with_metadata(ddl, rows, clock_ms)
     if kind_column is not None:
         ddl, rows = _without_kinds(ddl, kind_column, rows)
+    cls: type[Source] = Rows
     if entered is not None:
-        operator, (ddl, parameters) = "rows", stand_in(ddl, clock_ms)
+        ddl, parameters = stand_in(ddl, clock_ms)
         parameters["rows"] = entered
     elif rows is not None:
-        operator, parameters = "rows", rows_of(ddl, rows)
-    elif (why := why_not or why_unread(ddl)) is not None:
-        operator, (ddl, parameters) = "rows", stand_in(ddl, clock_ms)
-        warnings.append(f"{ddl.name}: {why} {INSTEAD}")
-    elif ddl.connector == "datagen" and kind_column is None:
-        operator, parameters = "datagen", generated(ddl, warnings)
-    elif ddl.connector == "filesystem":
-        ddl = with_file_facts(ddl, warnings)
-        operator, parameters = _file(ddl, node_id, folder, warnings)
-    elif ddl.connector == JDBC:
-        operator, parameters = jdbc_table(ddl, warnings)
-        if "path" in parameters:
-            parameters |= _types(ddl, operator, parameters, node_id, folder)
-        elif kind_column is not None:
-            raise ddl.rejected(_NO_KINDS.format(operator))
-    elif ddl.connector in _SERVED and kind_column is None:
-        ddl = with_casts(ddl, warnings) if ddl.connector in TOPICS else ddl
-        ddl = with_constants(ddl, warnings) if ddl.connector == CONNECTOR else ddl
-        operator, parameters = _SERVED[ddl.connector](ddl, warnings)
+        parameters = rows_of(ddl, rows)
+    elif isinstance(found := why_not or why_unread(ddl) or _source_of(ddl, folder), str):
+        ddl, parameters = stand_in(ddl, clock_ms)
+        warnings.append(f"{ddl.name}: {found} {INSTEAD}")
     else:
-        raise ddl.rejected(_NO_KINDS.format(ddl.connector))
-    metadata = ddl.metadata if "metadata" in parameters else ()
-    if not metadata:
-        warnings[:0] = [
-            f"{ddl.name}: the metadata column {column.name} is ignored; its connector has no metadata here."
-            for column in ddl.metadata
-        ]
+        cls, ddl, parameters = found, *_read(found, ddl, warnings)
+        if "types" in cls.model_fields and "fixed_columns" not in parameters:
+            parameters |= _types(ddl, cls.operator, parameters, node_id, folder)
     if kind_column is not None:
-        parameters |= {"changelog": True} if operator == "rows" else {"kind_column": kind_column}
+        if cls is not Rows and "kind_column" not in cls.model_fields:
+            where = cls.operator if cls.addresses() else ddl.connector
+            message = f"{where} cannot take the row kind from a column. Use the table itself."
+            raise ddl.rejected(message)
+        parameters |= {"changelog": True} if cls is Rows else {"kind_column": kind_column}
     parameters |= waiting
     proctime = proctimes_of(ddl)
-    schema = Schema((*ddl.columns, *(Column(column.name, column.type) for column in metadata)))
+    schema = Schema((*ddl.columns, *(Column(column.name, column.type) for column in ddl.metadata)))
     computed = computed_columns(ddl, node_id, analyzer, schema)
     if computed:
         parameters["computed"] = [
@@ -234,30 +163,16 @@ def _source_table(
         ]
     if ddl.watermark is not None:
         parameters |= {"event_time": ddl.watermark.column, "watermark_delay_ms": ddl.watermark.delay_ms}
-        column = next((candidate for candidate in ddl.columns if candidate.name == ddl.watermark.column), None)
-        if column is not None and column.type in INTEGERS:
-            message = (
-                f"the event time {column.name} is a number. Compute a timestamp of it: {column.name}_time AS "
-                f"TO_TIMESTAMP_LTZ({column.name}, 3), and WATERMARK FOR that."
-            )
-            raise ddl.rejected(message)
-        if column is not None and column.type == STRING:
-            message = (
-                f"the event time {column.name} is a text. Compute a timestamp of it: {column.name}_time AS "
-                f"TO_TIMESTAMP({column.name}), and WATERMARK FOR that."
-            )
-            raise ddl.rejected(message)
-    elif operator == "generator":
-        parameters["event_time"] = None
-    if ddl.start_ms not in (None, START_MS):
+        _require_time(ddl, ddl.watermark.column)
+    if ddl.start_ms not in (None, START_MS) and "start_ms" in cls.model_fields:
         parameters["start_ms"] = ddl.start_ms
-    if ddl.primary_key and operator not in ("datagen", FAKER):
+    if ddl.primary_key and "primary_key" in cls.model_fields:
         parameters["primary_key"] = ddl.primary_key
-    node = Node(id=node_id, operator=operator, parameters=parameters)
+    node = Node(id=node_id, operator=cls.operator, parameters=parameters)
     _check(node, ddl, folder)
     names = [
         *(column.name for column in ddl.columns if column.name != kind_column),
-        *(column.name for column in metadata),
+        *(column.name for column in ddl.metadata),
         *(column.name for column in ddl.computed),
     ]
     # A clock that only other columns are computed of is not among the table's columns.
@@ -265,32 +180,62 @@ def _source_table(
     return SourceTable(node, tuple(name for name in names if name not in proctime), proctime, tuple(warnings))
 
 
-def _waiting(ddl: TableDdl) -> dict[str, Any]:
-    """The idle timeout and the watermark alignment of a source."""
-    parameters: dict[str, Any] = {}
-    for option, name in _WAITING.items():
-        text = ddl.options.get(option)
-        if text is None:
-            continue
-        parameters[name] = text if option == ALIGNMENT_GROUP else milliseconds(text)
-        if parameters[name] is None:
-            message = f"the option {option!r} is a time such as 5 s, not {text!r}."
-            raise ddl.rejected(message)
-    return parameters
+def _source_of(ddl: TableDdl, folder: Path) -> type[Source] | str:
+    """The source that reads a table, or why none does. Raises SqlRejected."""
+    sources: Sequence[type[Source]] = connectors()[ddl.connector]
+    if any(source.table_format for source in sources):
+        sources = _of_format(ddl, sources)
+    if (cls := next((source for source in sources if source.takes(ddl, folder)), None)) is not None:
+        return cls
+    known = " or ".join(f"'{address}'" for source in sources for address in source.addresses())
+    if not (url := ddl.options.get("url", "")):
+        message = f"'url' is missing: 'url' = {known}."
+        raise ddl.rejected(message)
+    # The rest of it may have a password.
+    return f"the URL 'jdbc:{kind_in(url)}:...' is not read here (available: {known})."
+
+
+def _of_format(ddl: TableDdl, sources: Sequence[type[Source]]) -> Sequence[type[Source]]:
+    """The sources for the format of a table. Raises SqlRejected."""
+    format_ = ddl.options.get("format", "")
+    if any(source.table_format == format_ for source in sources):
+        return [source for source in sources if source.table_format == format_]
+    known = f"Available: {', '.join(dict.fromkeys(source.table_format for source in sources))}."
+    if not format_:
+        message = f"'format' is missing: 'format' = 'csv'. {known}"
+        raise ddl.rejected(message)
+    message = f"the format {format_!r} is not supported. {known}"
+    raise ddl.rejected(message)
+
+
+def _read(cls: type[Source], ddl: TableDdl, warnings: list[str]) -> tuple[TableDdl, dict[str, Any]]:
+    """The parameters of a source, and the table with the metadata that it has. Raises SqlRejected."""
+    table: ReadTable = cls.from_table(ddl)
+    warnings[:0] = [
+        f"{ddl.name}: the metadata column {column.name} is ignored{cls.other_metadata}."
+        for column in ddl.metadata
+        if column.name not in table.told
+    ]
+    warnings += table.notes
+    computed = (*map(filled, table.filled), *ddl.computed)
+    return replace(ddl, metadata=table.metadata, computed=computed), dict(table.parameters)
+
+
+def _require_time(ddl: TableDdl, name: str) -> None:
+    """Raise SqlRejected for an event time that is a number or a text."""
+    type_ = next((column.type for column in ddl.columns if column.name == name), None)
+    if type_ is not None and (type_ in INTEGERS or type_ == STRING):
+        what = "a text" if type_ == STRING else "a number"
+        time = f"TO_TIMESTAMP({name})" if type_ == STRING else f"TO_TIMESTAMP_LTZ({name}, 3)"
+        advice = f"Compute a timestamp of it: {name}_time AS {time}, and WATERMARK FOR that."
+        message = f"the event time {name} is {what}. {advice}"
+        raise ddl.rejected(message)
 
 
 def sink_parameters(ddl: TableDdl) -> dict[str, Any]:
-    """The sink's mode for a table: upserts by its key, a changelog, or appended rows; and where it writes.
-
-    Raises SqlRejected.
-    """
+    """The parameters of a table as a sink. Raises SqlRejected."""
     require_known_options(ddl)
-    if ddl.primary_key:
-        return {"mode": "upsert", "keys": ddl.primary_key, **target_of(ddl)}
-    # Sinks of Flink 1.10 take the key of the query.
-    if ddl.connector in ("", *NOT_READ) or _OLD in ddl.options or ddl.options.get("format") in _CHANGELOG_FORMATS:
-        return {"mode": "changelog", **target_of(ddl)}
-    return {"mode": "append", **target_of(ddl)}
+    return Sink.from_table(ddl)
 
 
 def _without_kinds(
@@ -306,48 +251,6 @@ def _without_kinds(
     at = names.index(kind_column)
     moved = [[row[at], *row[:at], *row[at + 1 :]] for row in rows]
     return replace(ddl, columns=tuple(column for column in ddl.columns if column.name != kind_column)), moved
-
-
-def _file(ddl: TableDdl, node_id: str, folder: Path, warnings: list[str]) -> tuple[str, dict[str, Any]]:
-    options = dict(ddl.options)
-    options.pop("connector", None)
-    path, format_ = options.pop("path", ""), options.pop("format", "")
-    if not path:
-        message = "'path' is missing: 'path' = 'rows.csv', relative to the script."
-        raise ddl.rejected(message)
-    if not format_:
-        message = f"'format' is missing: 'format' = 'csv'. Available: {', '.join(FORMATS)}."
-        raise ddl.rejected(message)
-    if format_ not in FORMATS:
-        message = f"the format {format_!r} is not supported. Available: {', '.join(FORMATS)}."
-        raise ddl.rejected(message)
-    operator = FORMATS[format_]
-    parameters: dict[str, Any] = {"path": re.sub(r"^file:(//)?", "", path)}
-    if operator == "csv":
-        parameters |= {"header": False, "names": [column.name for column in ddl.columns]}
-        parameters["empty_is_null"] = options.get("csv.null-literal") == ""
-        parameters |= {name: options.pop(option) for option, name in _CSV.items() if option in options}
-    elif operator == "excel":
-        parameters |= {"table": options.pop("excel.sheet", ""), "header": options.pop("excel.header", "true") == "true"}
-    elif operator == "avro":
-        parameters |= {"legacy_timestamps": True} | avro_options(ddl, options, [("avro.", "avro")])
-    if operator not in _NOT_WATCHED and (text := options.pop(_WATCH, None)) is not None:
-        parameters["monitor_interval_ms"] = milliseconds(text)
-        if not parameters["monitor_interval_ms"]:
-            message = f"the option {_WATCH!r} is a time such as 5 s, not {text!r}."
-            raise ddl.rejected(message)
-    metadata = [{"name": column.name, "of": column.key} for column in ddl.metadata]
-    if metadata and operator != "excel":
-        parameters["metadata"] = metadata
-    if "monitor_interval_ms" in parameters or is_web(path) or operator == "avro":
-        # The declared columns are trusted: the files may not exist yet, and Avro has NULL where one has no such field.
-        parameters |= {"types": {column.name: column.type.flink for column in ddl.columns}, "fixed_columns": True}
-    warnings += ddl.ignored(option for option in options if not _OF_NO_MATTER.fullmatch(option))
-    if operator == "parquet" and is_recording(folder / parameters["path"]):
-        return Recording.operator, parameters
-    if "fixed_columns" in parameters:
-        return operator, parameters
-    return operator, parameters | _types(ddl, operator, parameters, node_id, folder)
 
 
 def _types(ddl: TableDdl, operator: str, parameters: dict[str, Any], node_id: str, folder: Path) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from engine.contract.declared_table import Watermark
 from engine.model.free_names import free_name
 from engine.script.computed_columns import inlined
 from engine.script.parts import Insert, Parts
-from engine.script.tables import Computed, TableDdl, Watermark, cast_to
+from engine.script.tables import Computed, TableDdl, cast_to
 from engine.sql.algebra import Expr
 
 _OF_SEVERAL_ROWS = (

@@ -12,9 +12,9 @@ from sqlglot import exp
 from engine.model.changelog import INSERT, SYMBOLS
 from engine.model.schema import Column
 from engine.model.types import DATE, DOUBLE, MILLISECONDS, STRING, Array, Map, Row, Timestamp, Type
-from engine.script.jdbc_tables import CONNECTOR
-from engine.script.kafka_tables import TIMES_OF_CHANGES
-from engine.script.passwords import kept_options
+from engine.reading.kafka.declared import TIMES_OF_CHANGES
+from engine.reading.servers.secrets import kept_options
+from engine.reading.tables.jdbc import CONNECTOR
 from engine.script.tables import TableDdl
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink

@@ -11,9 +11,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from engine.contract.declared_table import Metadata, Watermark
 from engine.errors import unknown_name
 from engine.script.statements import Cursor
-from engine.script.tables import Computed, Metadata, TableDdl, Watermark
+from engine.script.tables import Computed, TableDdl
 
 _FEATURES: Final = ("CONSTRAINTS", "DISTRIBUTION", "GENERATED", "METADATA", "OPTIONS", "PARTITIONS", "WATERMARKS")
 Column = TypeVar("Column", Computed, Metadata)

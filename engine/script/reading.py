@@ -20,7 +20,7 @@ from engine.errors import shown
 from engine.model.options import goes_by_arrival
 from engine.model.pipeline import Arrival, Group, Node, Pipeline
 from engine.planner import check
-from engine.registry import sources
+from engine.registry import connectors, sources
 from engine.script.asked import plan_in_words
 from engine.script.called_as_views import called_as_views
 from engine.script.changelog_calls import Changelog, changelog_of
@@ -53,7 +53,6 @@ from engine.sql.rejected import NoClock, SqlRejected
 
 MOST_CHARS: Final = 2_000_000
 """The most characters of a script, of which a million take some 8 s."""
-_NOT_LOOKED_UP: Final = ("filesystem", "kafka", "upsert-kafka", "datagen")
 # With more nodes than this, the groups of views are folded when a script is opened.
 _MOST_OPEN: Final = 16
 
@@ -197,7 +196,9 @@ def _looked_up(pipeline: Pipeline, parts: Parts) -> Iterator[str]:
     for name, ddl in parts.tables.items():
         why = looked_up(name, ddl.connector)
         is_told = any(why in note for note in parts.warnings)
-        if node_id_of(name) in right and ddl.connector in _NOT_LOOKED_UP and not is_told:
+        read_by = connectors().get(ddl.connector)
+        is_scanned = read_by is not None and not any(source.is_looked_up for source in read_by)
+        if node_id_of(name) in right and is_scanned and not is_told:
             yield f"Flink would refuse this: {why}. Use 'jdbc', or join an event time's version."
 
 

@@ -18,10 +18,11 @@ from typing import Final
 
 from sqlglot import exp
 
+from engine.contract.declared_table import Watermark
+from engine.contract.source import Source
 from engine.model.free_names import free_name
-from engine.model.schema import Column
-from engine.model.types import TIMESTAMP
-from engine.script.tables import Computed, Metadata, TableDdl, Watermark
+from engine.registry import connectors
+from engine.script.tables import Computed, TableDdl
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.nodes.processing_time import is_proctime
@@ -40,8 +41,6 @@ _LOCAL: Final = {
     **dict.fromkeys(("CURRENT_TIME", "LOCALTIME"), "TIME(0)"),
 }
 _NAMES: Final = (*_INSTANT, *_LOCAL)
-_GENERATORS: Final = ("datagen", "faker")
-_TOPICS: Final = ("kafka", "upsert-kafka")
 _LATE_BY_MS: Final = 1
 
 
@@ -166,10 +165,11 @@ def _noted(table: TableDdl, why: str) -> TableDdl:
 
 @dataclass(frozen=True)
 class Arrival:
-    """What tells when the rows of a table arrived. now: an expression over its columns; None: a column to be made."""
+    """What tells when the rows of a table arrived. now: an expression over its columns; None: its source makes one."""
 
     why: str
     now: Expr | None = None
+    made_by: type[Source] | None = None
 
     @classmethod
     def of(cls, table: TableDdl, *, has_rows: bool, arrives_by: str | None = None) -> Arrival | None:
@@ -182,10 +182,9 @@ class Arrival:
             given = exp.column(arrives_by, quoted=True)
             now = instant(given) if types[arrives_by].is_number else _cast(given, "TIMESTAMP_LTZ(3)")
             return cls(f"in their arrival column {arrives_by}", now)
-        if not has_rows and table.connector in _GENERATORS:
-            return cls("at which its generator makes them")
-        if not has_rows and table.connector in _TOPICS:
-            return cls("of their messages")
+        source = next(iter(connectors().get(table.connector, ())), None)
+        if not has_rows and source is not None and source.arrival_told:
+            return cls(source.arrival_told, made_by=source)
         mark = table.watermark
         if mark is None:
             return None
@@ -201,13 +200,8 @@ class Arrival:
         """The table with a column of this name if one is to be made, the time as an expression, and why it is that."""
         if self.now is not None:
             return table, self.now, self.why
-        if table.connector in _GENERATORS:
-            table = replace(table, columns=(*table.columns, Column(name, TIMESTAMP)), start_ms=ms)
-            if table.connector == "faker":
-                option = {f"fields.{name}.expression": "#{date.future '0','SECONDS'}"}
-                table = replace(table, options={**table.options, **option})
-        else:
-            table = replace(table, metadata=(*table.metadata, Metadata(name, TIMESTAMP, "timestamp", True)))
+        assert self.made_by is not None, "without a time its source makes one"
+        table = replace(self.made_by.with_arrival(table, name), start_ms=ms)
         return table, exp.column(name, quoted=True), self.why
 
 

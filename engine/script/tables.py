@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import TokenType, exp, parse_one
 from sqlglot.tokenizer_core import Token
 
+from engine.contract.declared_table import DeclaredTable, Filled, Metadata, Watermark
 from engine.errors import unknown_name
 from engine.model.schema import Column
 from engine.model.type_texts import flink_type
-from engine.model.types import Type
+from engine.model.types import STRING, Type
 from engine.script.of_databases import of_databases
 from engine.script.statements import Cursor, Statement, place_of_token, raw
 from engine.sql.algebra import Expr, plain
@@ -33,22 +34,6 @@ _TYPES: Final = (
 _STATEMENTS: Final = ("SELECT", "WITH", "INSERT", "CREATE", "SET", "DROP", "ALTER", "EXECUTE", "EXPLAIN", "SHOW")
 _AFTER_TYPE: Final = ("NOT", "NULL", "METADATA", "PRIMARY KEY", "COMMENT", "CONSTRAINT", "FIRST", "AFTER")
 
-NOT_READ: Final = ("print", "blackhole", "collect", "values")
-"""The connectors that are only written."""
-
-
-@dataclass(frozen=True)
-class Metadata:
-    """A metadata column of a connector. type: in Spark's spelling. key: its name in the connector.
-
-    is_virtual: it is read only; an INSERT does not fill it.
-    """
-
-    name: str
-    type: Type
-    key: str
-    is_virtual: bool = False
-
 
 @dataclass(frozen=True)
 class Computed:
@@ -58,6 +43,17 @@ class Computed:
     value: Expr
 
 
+def filled(column: Filled) -> Computed:
+    """A metadata column as one that is computed."""
+    value: Expr = exp.Null() if column.text is None else exp.Literal.string(column.text)
+    if column.column is not None:
+        value = exp.column(column.column.name, quoted=True)
+        if column.column.type.is_instant and column.type.is_number:
+            # A number is not cast from an instant; as metadata, it has its seconds.
+            value = exp.Anonymous(this="UNIX_TIMESTAMP", expressions=[cast_to(value, STRING)])
+    return Computed(column.name, cast_to(value, column.type))
+
+
 def cast_to(value: Expr, type_: Type) -> Expr:
     """A value as of a type."""
     cast = parse_one(f"CAST(NULL AS {type_.flink})", dialect=Flink)
@@ -65,38 +61,19 @@ def cast_to(value: Expr, type_: Type) -> Expr:
     return cast
 
 
-@dataclass(frozen=True)
-class Watermark:
-    """The event time column and the watermark delay."""
+@dataclass(frozen=True, kw_only=True)
+class TableDdl(DeclaredTable):
+    """A table as a script declares it. start_ms: when the clock of its generator starts.
 
-    column: str
-    delay_ms: int
-
-
-@dataclass(frozen=True)
-class TableDdl:
-    """A table as a script declares it. columns: the physical ones, which are read or written.
-
-    order: the names of all its columns. start_ms: when the clock of its generator starts. clocked: the processing times
-    that have the values of the recorded clock. hidden: columns that `*` does not have. not_null: the columns that are
-    declared NOT NULL.
+    clocked: the processing times that have the values of the recorded clock. hidden: columns that `*` does not have.
     """
 
-    name: str
-    columns: tuple[Column, ...]
-    computed: tuple[Computed, ...]
-    watermark: Watermark | None
-    primary_key: tuple[str, ...]
-    options: Mapping[str, str]
     statement: Statement
+    computed: tuple[Computed, ...] = ()
     warnings: tuple[str, ...] = ()
-    metadata: tuple[Metadata, ...] = ()
-    order: tuple[str, ...] = ()
     start_ms: int | None = None
     clocked: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    not_null: tuple[str, ...] = ()
-    partition_by: tuple[str, ...] = ()
 
     @property
     def written(self) -> tuple[Column, ...]:
@@ -108,16 +85,6 @@ class TableDdl:
     def never_null(self) -> tuple[str, ...]:
         """The columns that are NOT NULL by type."""
         return (*self.not_null, *self.primary_key)
-
-    @property
-    def column_parameters(self) -> list[dict[str, str]]:
-        """The columns as a source's parameter."""
-        return [{"name": column.name, "type": column.type.flink} for column in self.columns]
-
-    @property
-    def connector(self) -> str:
-        """The name of its connector; empty if there is none."""
-        return self.options.get("connector", self.options.get("connector.type", ""))
 
     @property
     def rows(self) -> tuple[tuple[str, Type], ...]:
@@ -144,10 +111,6 @@ class TableDdl:
                 message = f"{self.name}: the column {name!r} is named twice. Name it once."
                 raise SqlRejected(message, place=place)
         return tuple(named) or columns
-
-    def ignored(self, options: Iterable[str]) -> list[str]:
-        """The warnings about ignored options."""
-        return [f"{self.name}: the option {option!r} is ignored; it has no effect here." for option in options]
 
 
 @dataclass
@@ -206,16 +169,16 @@ def create_table(statement: Statement) -> tuple[TableDdl, Cursor]:
             message = f"{name}: {word!r} is not supported after WITH (...). Declare the table without it."
         raise cursor.rejected(message)
     table = TableDdl(
-        name,
-        tuple(draft.columns),
-        tuple(draft.computed),
-        draft.watermark,
-        tuple(draft.keys),
-        options,
-        statement,
-        tuple(draft.warnings),
-        tuple(draft.metadata),
-        tuple(draft.order),
+        name=name,
+        columns=tuple(draft.columns),
+        computed=tuple(draft.computed),
+        watermark=draft.watermark,
+        primary_key=tuple(draft.keys),
+        options=options,
+        statement=statement,
+        warnings=tuple(draft.warnings),
+        metadata=tuple(draft.metadata),
+        order=tuple(draft.order),
         not_null=tuple(draft.not_null),
         partition_by=partition_by,
     )

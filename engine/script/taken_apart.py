@@ -14,6 +14,7 @@ from engine.errors import PipelineError, shortened
 from engine.model.options import ZONE, has_effect, is_foreign
 from engine.model.types import quote
 from engine.model.zones import is_utc
+from engine.operators.sink import Sink
 from engine.script.altered import altered
 from engine.script.asked import answered, explained
 from engine.script.changelog_calls import with_changelog_views
@@ -39,7 +40,7 @@ from engine.script.statements import (
     statements,
     without_prompts,
 )
-from engine.script.tables import NOT_READ, create_table
+from engine.script.tables import create_table
 from engine.script.two_tables import set_aside
 from engine.script.windows_of_both import with_tables_of_bounds
 from engine.sql.clauses.constants import NoConstant, values_of
@@ -116,7 +117,7 @@ def _take(statement: Statement, parts: Parts) -> None:
 def _show(parts: Parts) -> None:
     """Make results for a script without a query: the last table of a query, else every view, else every table."""
     shown = parts.filled[-1:] or list(parts.views)
-    shown = shown or [name for name, table in parts.tables.items() if table.connector not in NOT_READ]
+    shown = shown or [name for name, table in parts.tables.items() if table.connector not in Sink.only_written]
     for name in shown:
         statement = parts.views[name] if name in parts.views else parts.tables[name].statement
         query = exp.select("*").from_(exp.to_table(quote(name), dialect=Flink))

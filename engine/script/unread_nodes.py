@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from engine.contract.unread import Unread
 from engine.model.free_names import free_id
 from engine.model.pipeline import Edge, Node, Pipeline
+from engine.operators.sink import Sink
 from engine.script.failures import Failure, tables_in
 from engine.script.node_ids import node_id_of
 from engine.script.parts import Parts
 from engine.script.passwords import without_passwords
-from engine.script.tables import NOT_READ
 from engine.sql.algebra import Table
 from engine.sql.nodes.emitter import Emitter
 
@@ -28,7 +28,7 @@ def open_tables(parts: Parts, tables: Mapping[str, Table], emitter: Emitter) -> 
     """Add the sources of a script that is not whole: what failed may have been the only one to read them."""
     needed = needed_by(parts)
     for name, table in parts.tables.items():
-        is_source = name in parts.rows or table.connector not in NOT_READ
+        is_source = name in parts.rows or table.connector not in Sink.only_written
         if name not in parts.targets and (name in needed or is_source):
             with parts.reading(table.statement):
                 emitter.source(tables[name].node)

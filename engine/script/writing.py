@@ -34,7 +34,6 @@ from engine.script.parts import Parts
 from engine.script.python_functions import declarations
 from engine.script.reading import Tables, sink_of, source_of
 from engine.script.refused_by_flink import notes
-from engine.script.sink_tables import TargetTable, table_of
 from engine.script.taken_apart import taken_apart
 from engine.script.views import node_of_view, parameters_of, place_node, plain_node, query_of
 from engine.sql.algebra import Table
@@ -44,7 +43,9 @@ from engine.sql.names import Names
 from engine.sql.nodes import MAKERS
 from engine.sql.nodes.emitter import Emitter
 from engine.sql.typed import typed
+from engine.writing.targets import WriteTo
 
+_PRINT: Final = {"connector": "print"}
 _OUR_COMMENT: Final = "-- studio: "
 """It is no description of a node."""
 _NOTE: Final = re.compile(r"^-- (?!studio\.)(.*)$", re.MULTILINE)
@@ -202,14 +203,14 @@ def _sink(node: Node, planned: DerivedNode, real: DerivedNode, draft: _Draft) ->
         if keys:
             # A single row has no key.
             lines.append(f"  PRIMARY KEY ({', '.join(map(identifier, keys))}) NOT ENFORCED")
-    target = table_of(sink) or TargetTable({"connector": "print"})
-    if sink.mode is SinkMode.UPSERT and not target.is_own:
+    target = sink.to_table()
+    if sink.mode is SinkMode.UPSERT and target is None:
         comments.append("An upsert sink: print shows -U as well; connectors such as upsert-kafka and jdbc take no -U.")
-    if sink.mode is SinkMode.APPEND and not target.is_own:
+    if sink.mode is SinkMode.APPEND and target is None:
         comments.append("An append sink takes no updates; print does.")
-    comments += [line.removeprefix("-- ").strip() for line in [NOTE] if names_any(target.options.values())]
-    settings = ",\n".join(f"  {literal(name)} = {literal(value)}" for name, value in target.options.items())
-    partitions = ", ".join(map(identifier, target.partition_by))
+    comments += [line.removeprefix("-- ").strip() for line in [NOTE] if target and names_any(target.values())]
+    settings = ",\n".join(f"  {literal(name)} = {literal(value)}" for name, value in (target or _PRINT).items())
+    partitions = ", ".join(map(identifier, sink.partition_by if sink.write_to is WriteTo.PARQUET and target else ()))
     partitioned = f" PARTITIONED BY ({partitions})" if partitions else ""
     columns = ",\n".join(lines)
     table = f"CREATE TABLE {identifier(node.id)} (\n{columns}\n){partitioned} WITH (\n{settings}\n);"

@@ -23,7 +23,9 @@ repeated after a failure. `let_go`: external clean-up when such a run is deleted
 contact it
 - `head`: the source with only its first rows, for a preview. `rows_about`: about how many it has, if that is
   known without reading them
-- its Flink SQL: `flink_sql`, from `engine.reading.flink_table.create_table`
+- its Flink SQL: `flink_sql`, from `engine.reading.flink_table.create_table`, and back: `connector` and `table_format`
+of the tables that it reads, which `takes` narrows, their `table_options`, and `from_table`, for which
+`engine.reading.declared_options` takes the options one by one
 - `opens`: the file endings for which it is the default source; `parameters_for`: the parameters for such a file
 - `instead_of`: the options of a script's table for which its rows stand
 - `offered`: the choices of a field that only the source knows, such as the tables of a file

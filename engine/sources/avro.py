@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from engine.contract.derived import Derived
 from engine.contract.parameters import Columns, parameter
@@ -20,8 +20,10 @@ from engine.model.schema import Column, Schema
 from engine.model.types import STRING
 from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of, known_apart
 from engine.reading.avro.container import ADVICE, ContainerPart, ContainerReader, head_of, record_bytes_in, schema_in
+from engine.reading.avro.declared import avro_options, avro_parameters
 from engine.reading.avro.schemas import AvroField, schema_of
 from engine.reading.avro.types import NoAvro, record_of, type_of
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import ManyFiles, RowFile
 from engine.reading.typed.columns import check_names
@@ -36,6 +38,7 @@ class AvroFiles(ManyFiles, RowFile):
     summary: ClassVar[str] = "Avro files, record by record."
     endings: ClassVar[tuple[str, ...]] = (".avro",)
     opens = endings
+    table_format = "avro"
 
     not_null: Columns = parameter(
         "Never NULL", "The columns that are NOT NULL in Flink. Records with a null there are rejected.", default=()
@@ -89,10 +92,14 @@ class AvroFiles(ManyFiles, RowFile):
         """Copy the first records of a file. Raises SourceError."""
         list(answers_of(Foreign(file.name, node, ADVICE), head_of, rows, node, file, str(target), seconds=LOOK_S))
 
+    @classmethod
+    def format_parameters(cls, options: DeclaredOptions) -> dict[str, Any]:
+        """The columns are the declared ones: Avro has NULL where a file has no such field."""
+        return {"legacy_timestamps": True, "fixed_columns": True} | avro_parameters(options, [("avro.", "avro")])
+
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of the records."""
-        mapping = {} if self.legacy_timestamps else {"avro.timestamp_mapping.legacy": "false"}
-        return self.table_sql(node, schema, {"format": "avro", **mapping})
+        return self.table_sql(node, schema, avro_options("avro", "", {}, legacy=self.legacy_timestamps))
 
     def _schema(self, file: InputFile, node: str) -> str:
         return answer_of(Foreign(file.name, node, ADVICE), schema_in, file, node)

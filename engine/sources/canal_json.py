@@ -45,7 +45,7 @@ class CanalJson(EnvelopeFile):
     operator: ClassVar[str] = "canal_json"
     title: ClassVar[str] = "Canal JSON"
     summary: ClassVar[str] = "MySQL changes as Canal writes them: type, data and old in each line."
-    format: ClassVar[str] = "canal-json"
+    table_format = "canal-json"
 
     @staticmethod
     def rows_of(envelope: dict[str, Any]) -> Sequence[Any]:

@@ -22,13 +22,14 @@ from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema
 from engine.model.types import STRING
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.files.csv_sample import Dialect, sample_csv
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile, SampleRows, TextFiles, one_character
 from engine.reading.files.storage import is_packed
 from engine.reading.files.text_files import parts_of
-from engine.reading.flink_table import null_literal
+from engine.reading.flink_formats import csv_options, csv_parameters
 from engine.reading.typed.profile import ColumnProfile, TimeProposal, profile_of
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -43,6 +44,7 @@ class Csv(TextFiles, RowFile):
     summary: ClassVar[str] = "Comma-separated files, line by line."
     endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt")
     opens = endings
+    table_format = "csv"
 
     header: bool = parameter(
         "First line has names", "The first line of each file holds the names of the columns.", default=True
@@ -79,6 +81,13 @@ class Csv(TextFiles, RowFile):
         separator = "\t" if path.lower().endswith(".tsv") else max(_SEPARATORS, key=first_line.count)
         return {"path": path} | ({"separator": separator.replace("\t", "\\t")} if separator != _SEPARATORS[0] else {})
 
+    @classmethod
+    def format_parameters(cls, options: DeclaredOptions) -> dict[str, Any]:
+        """Without a header, as Flink's format is."""
+        names = [column.name for column in options.table.columns]
+        own = {"header": False, "names": names, **csv_parameters(options.left)}
+        return own | super().format_parameters(options)
+
     def derive(self, node: str, folder: Path) -> Derived:
         """Names from the header, types from the sample."""
         return self.described(node, self._columns(node, self.files(node, folder)))
@@ -108,10 +117,7 @@ class Csv(TextFiles, RowFile):
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink neither skips a header nor keeps the order of several files."""
         options = {
-            "format": "csv",
-            "csv.field-delimiter": self.separator,
-            "csv.quote-character": self.quote,
-            **null_literal(self.null_text, empty_is_null=self.empty_is_null),
+            **csv_options(self),
             "csv.ignore-parse-errors": "true",
             **self.watching,
         }

@@ -6,10 +6,11 @@ timestamp is `start_ms` plus 1000 / rate ms per record; in Flink it is the curre
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+from engine.contract.declared_table import DeclaredTable, ReadTable
 from engine.contract.derived import Derived
 from engine.contract.frames import ORDINAL
 from engine.contract.parameters import Parameters, parameter
@@ -17,7 +18,8 @@ from engine.contract.source import SourceFrames
 from engine.errors import PipelineError
 from engine.model.schema import Column, Schema
 from engine.model.types import BOOLEAN, INT, INTEGERS, SMALLINT, STRING, TINYINT, Array, Map, Row, Time, Type
-from engine.reading.flink_table import create_table, datagen_options
+from engine.reading.declared_options import DeclaredOptions
+from engine.reading.flink_table import create_table
 from engine.reading.paced import START_MS, MadeUp, Seed, Start
 from engine.reading.typed.columns import check_names, column_of, derive_source
 
@@ -29,6 +31,16 @@ _MOST: Final[dict[Type, int]] = {TINYINT: 127, SMALLINT: 32_767, INT: (1 << 31) 
 _HEX_OF_A_HASH: Final = 32
 # A sequence has an end in Flink; this one is never reached.
 _ENDLESS: Final = 1 << 62
+_SETTINGS: Final[tuple[tuple[str, str, Callable[[str], Any]], ...]] = (
+    ("kind", "kind", str),
+    ("start", "min", float),
+    ("end", "max", float),
+    ("min", "min", float),
+    ("max", "max", float),
+    ("length", "length", int),
+    ("null-rate", "null_rate", float),
+)
+"""Of a column's options, the parameter and how it is read."""
 # Flink's default size of a collection.
 _ELEMENTS: Final = 3
 
@@ -64,6 +76,7 @@ class Datagen(MadeUp):
     summary: ClassVar[str] = (
         "Random or sequential values for your own columns, as from Flink's datagen; the same in every run."
     )
+    connector = "datagen"
 
     columns: tuple[GeneratedColumn, ...] = parameter("Columns", "Names, types and values of the columns.", default=())
     seed: Seed = 1
@@ -112,9 +125,21 @@ class Datagen(MadeUp):
         """The first records, which do not depend on the number of records."""
         return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
 
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> ReadTable:
+        """Random values for its columns, or sequences."""
+        options = DeclaredOptions(table)
+        columns = []
+        for column in table.columns:
+            field = f"fields.{column.name}"
+            given = [(name, options.number(f"{field}.{option}", read)) for option, name, read in _SETTINGS]
+            settings = {name: value for name, value in given if value is not None}
+            columns.append({"name": column.name, "type": column.type.flink, **settings})
+        return options.read({"columns": columns, **cls.pace(options)})
+
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name, which has other random values."""
-        options = datagen_options(self.rows, self.rate)
+        options = self.pace_options
         for spec in self.columns:
             field = f"fields.{spec.name}"
             if spec.kind == "sequence":

@@ -26,7 +26,7 @@ class DebeziumJson(EnvelopeFile):
     operator: ClassVar[str] = "debezium_json"
     title: ClassVar[str] = "Debezium JSON"
     summary: ClassVar[str] = "Database changes as Debezium writes them: before, after and op in each line."
-    format: ClassVar[str] = "debezium-json"
+    table_format = "debezium-json"
 
     @staticmethod
     def rows_of(envelope: dict[str, Any]) -> Sequence[Any]:
@@ -58,7 +58,7 @@ class DebeziumJson(EnvelopeFile):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector, with a comment about the wrapper, for which Flink needs an option."""
-        wrapped = f"-- Where lines are wrapped in schema and payload: '{self.format}.schema-include' = 'true'.\n"
+        wrapped = f"-- Where lines are wrapped in schema and payload: '{self.table_format}.schema-include' = 'true'.\n"
         return wrapped + super().flink_sql(node, schema)
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from engine.contract.parameters import parameter
 from engine.errors import SourceError
 from engine.model.schema import Column, Schema
 from engine.reading.apart import Foreign, answer_of, known_apart
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.files.csv_sample import renamed_columns
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import SampleRows
@@ -34,6 +35,7 @@ class Excel(TableFile):
     summary: ClassVar[str] = "A sheet of a workbook, row by row."
     endings: ClassVar[tuple[str, ...]] = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
     opens = endings
+    table_format = "excel"
 
     table: str = parameter("Sheet", "The name of the sheet. Empty: the first one.", default="", offered=True)
     header: bool = parameter(
@@ -67,9 +69,14 @@ class Excel(TableFile):
             raise SourceError(message, node, "table")
         return OpenTable(f"{file.name}, sheet {table}", columns, rows, count, notes)
 
+    @classmethod
+    def format_parameters(cls, options: DeclaredOptions) -> dict[str, Any]:
+        """The sheet, and whether it has names."""
+        return {"table": options.take("excel.sheet"), "header": options.take("excel.header", "true") == "true"}
+
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector with the format `excel`, which Flink itself lacks."""
-        options = {"format": self.operator, "excel.sheet": self.table, "excel.header": str(self.header).lower()}
+        options = {"excel.sheet": self.table, "excel.header": str(self.header).lower()}
         table = self.table_sql(node, schema, options)
         return f"-- Flink reads no workbooks: save the sheet as CSV for it.\n{table}"
 

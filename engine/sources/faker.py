@@ -9,15 +9,19 @@ Source: knaufk/flink-faker, FlinkFakerTableSourceFactory and FlinkFakerGenerator
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+from engine.contract.declared_table import Declared, DeclaredTable, ReadTable
 from engine.contract.derived import Derived
 from engine.contract.parameters import Parameters, parameter
 from engine.contract.scan import Scan
 from engine.errors import PipelineError
 from engine.model.schema import Schema
 from engine.model.types import Array, Map, Row, Type
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.faker.records import PART_RECORDS, Element, FakedColumn, FakedPart, Recipe, read
 from engine.reading.faker.values import prepared, unknown_in
 from engine.reading.flink_table import create_table
@@ -58,6 +62,10 @@ class Faker(MadeUp):
     operator: ClassVar[str] = "faker"
     title: ClassVar[str] = "Faker"
     summary: ClassVar[str] = "Made-up names, places, orders and times, by the expressions of flink-faker."
+    connector = "faker"
+    # Confluent's tables have options of their topics, too.
+    table_options = f"{MadeUp.table_options} changelog.mode key.* value.* kafka.* scan.* error-handling.*"
+    is_looked_up = True
 
     columns: tuple[FakerColumn, ...] = parameter("Columns", "Names, types and expressions of the columns.", default=())
     seed: Seed = 1
@@ -96,10 +104,41 @@ class Faker(MadeUp):
         """The first records, which do not depend on the number of records."""
         return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
 
+    @classmethod
+    def with_arrival(cls, table: Declared, name: str) -> Declared:
+        """With one more column, of the current time."""
+        option = {f"fields.{name}.expression": "#{date.future '0','SECONDS'}"}
+        return replace(super().with_arrival(table, name), options={**table.options, **option})
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> ReadTable:
+        """Made-up values for its columns."""
+        options = DeclaredOptions(table)
+        columns = []
+        for column in table.columns:
+            field = f"fields.{column.name}"
+            names = [name for name, _ in column.type.fields] if isinstance(column.type, Row) else []
+            names += ["key", "value"] if isinstance(column.type, Map) else []
+            given = {name: options.take(f"{field}.{name}.expression") for name in names}
+            settings = {
+                "name": column.name,
+                "type": column.type.flink,
+                "expression": options.take(f"{field}.expression"),
+                "elements": [{"name": name, "expression": text} for name, text in given.items() if text],
+                "length": options.number(f"{field}.length"),
+                "null_rate": options.number(f"{field}.null-rate", float),
+            }
+            columns.append({name: value for name, value in settings.items() if value not in (None, "", [])})
+        parameters = {"columns": columns, **cls.pace(options)}
+        # The node itself reports an expression that cannot be read.
+        with suppress(ValueError):
+            for name in cls.model_validate(parameters).placeholders:
+                options.note(f"#{{{name}}} is not known here; its values are numbered names.")
+        return options.read(parameters)
+
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name, which chooses other values."""
-        number = {} if self.rows is None else {"number-of-rows": str(self.rows)}
-        options = {"connector": "faker", **number, "rows-per-second": str(max(1, round(self.rate)))}
+        options = self.pace_options
         for spec in self.columns:
             field = f"fields.{spec.name}"
             if spec.expression:

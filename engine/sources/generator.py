@@ -17,7 +17,7 @@ from engine.contract.parameters import Duration, parameter
 from engine.contract.source import SourceFrames
 from engine.model.schema import Column, Schema
 from engine.model.types import BIGINT, STRING, TIMESTAMP
-from engine.reading.flink_table import create_table, datagen_options
+from engine.reading.flink_table import create_table
 from engine.reading.paced import START_MS, MadeUp, Seed, Start
 from engine.reading.typed.columns import derive_source
 
@@ -112,7 +112,7 @@ class Generator(MadeUp):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """Flink's datagen: the same number of rows, but other random values and no disorder."""
-        options = datagen_options(self.rows, self.rate) | {
+        options = self.pace_options | {
             "fields.id.kind": "sequence",
             "fields.id.start": "1",
             "fields.id.end": str(max(1, (1 << 62) if self.rows is None else self.rows)),

@@ -25,6 +25,7 @@ class HttpRows(PostedSource, JsonLines):
     title: ClassVar[str] = "HTTP"
     summary: ClassVar[str] = "Rows that are posted to the app as JSON."
     opens = ()
+    connector = ""
     files_go = True
 
     path: str = parameter(

@@ -34,6 +34,7 @@ class JsonLines(SampledJson, RowFile):
     summary: ClassVar[str] = "Files with one JSON object per line."
     endings: ClassVar[tuple[str, ...]] = ENDINGS
     opens = endings
+    table_format = "json"
 
     def derive(self, node: str, folder: Path) -> Derived:
         """Names and types from the sample, in the order in which the keys appear."""
@@ -55,7 +56,7 @@ class JsonLines(SampledJson, RowFile):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of several files."""
-        return self.table_sql(node, schema, {"format": "json", "json.ignore-parse-errors": "true", **self.watching})
+        return self.table_sql(node, schema, {"json.ignore-parse-errors": "true", **self.watching})
 
 
 SOURCE = JsonLines

@@ -10,19 +10,18 @@ Source: Flink KafkaDynamicSource.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from engine.contract.derived import Derived
 from engine.contract.parameters import Columns, parameter
 from engine.contract.source import PrimaryKey
 from engine.model.schema import Schema
+from engine.reading.kafka.declared import AT
 from engine.reading.kafka.fields import END, FORMAT
 from engine.reading.kafka.source import KafkaTopics
 from engine.sources.canal_json import CanalJson
 from engine.sources.debezium_json import DebeziumJson
 from engine.sources.maxwell_json import MaxwellJson
-
-_AT: Final = {"specific-offsets": "specific-offsets", "timestamp": "timestamp-millis"}
 
 
 class Kafka(KafkaTopics):
@@ -33,7 +32,7 @@ class Kafka(KafkaTopics):
     summary: ClassVar[str] = "Messages of topics: CSV, JSON, Avro, or changes of Debezium, Canal and Maxwell."
     connector: ClassVar[str] = "kafka"
     envelopes: ClassVar = {
-        **{envelope.format: envelope for envelope in (DebeziumJson, CanalJson, MaxwellJson)},
+        **{envelope.table_format: envelope for envelope in (DebeziumJson, CanalJson, MaxwellJson)},
         "debezium-avro-confluent": DebeziumJson,
     }
 
@@ -91,12 +90,12 @@ class Kafka(KafkaTopics):
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name. Flink reads partitions concurrently."""
         options: dict[str, str] = {"scan.startup.mode": self.start}
-        if self.start in _AT:
-            options[f"scan.startup.{_AT[self.start]}"] = self.start_at
+        if self.start in AT:
+            options[f"scan.startup.{AT[self.start]}"] = self.start_at
         if self.end != "unbounded":
             options["scan.bounded.mode"] = self.end
-        if self.end in _AT:
-            options[f"scan.bounded.{_AT[self.end]}"] = self.end_at
+        if self.end in AT:
+            options[f"scan.bounded.{AT[self.end]}"] = self.end_at
         if self.key_format is not None:
             options["key.fields"] = ";".join(self.key_columns)
         return self.sql(node, schema, self.primary_key, options)

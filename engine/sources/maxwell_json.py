@@ -22,7 +22,7 @@ class MaxwellJson(EnvelopeFile):
     operator: ClassVar[str] = "maxwell_json"
     title: ClassVar[str] = "Maxwell JSON"
     summary: ClassVar[str] = "MySQL changes as Maxwell writes them: type, data and old in each line."
-    format: ClassVar[str] = "maxwell-json"
+    table_format = "maxwell-json"
 
     @staticmethod
     def rows_of(envelope: dict[str, Any]) -> Sequence[Any]:

@@ -24,6 +24,8 @@ class MySql(TableServer):
     summary: ClassVar[str] = "A table or view of MySQL or MariaDB, as it is when the run begins."
     product: ClassVar[str] = "MySQL"
     protocol: ClassVar[str] = "mysql"
+    also_called_there = ("mariadb",)
+    first_user = "root"
 
     port: Port = 3306
 

@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from engine.contract.declared_table import DeclaredTable
 from engine.contract.derived import Derived
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError
@@ -28,6 +29,7 @@ from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of, known_a
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import ManyFiles, RowFile
 from engine.reading.files.together import in_groups, of_each
+from engine.reading.recorded import is_recorded
 from engine.reading.typed.columns import check_names
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -46,6 +48,12 @@ class Parquet(ManyFiles, RowFile):
     summary: ClassVar[str] = "Parquet files, row by row."
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     opens = endings
+    table_format = "parquet"
+
+    @classmethod
+    def takes(cls, table: DeclaredTable, folder: Path) -> bool:
+        """All files but recordings."""
+        return not is_recorded(table, folder)
 
     def derive(self, node: str, folder: Path) -> Derived:
         """The columns as the first file declares them."""
@@ -104,7 +112,7 @@ class Parquet(ManyFiles, RowFile):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The filesystem connector. Flink does not keep the order of the rows."""
-        return self.table_sql(node, schema, {"format": "parquet"})
+        return self.table_sql(node, schema, {})
 
 
 def _write_head(rows: int, node: str, file: InputFile, target: Path) -> Iterator[None]:

@@ -22,7 +22,6 @@ class Postgres(PostgresServer, TableServer):
     operator: ClassVar[str] = "postgres"
     title: ClassVar[str] = "Postgres"
     summary: ClassVar[str] = "A table or view of PostgreSQL, as it is when the run begins."
-    protocol: ClassVar[str] = "postgresql"
 
     @property
     def called(self) -> str:

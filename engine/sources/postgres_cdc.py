@@ -9,11 +9,12 @@ Source: Flink CDC PostgresTableFactory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
+from engine.contract.declared_table import DeclaredTable, Filled, ReadTable
 from engine.contract.derived import Derived
 from engine.contract.parameters import parameter
 from engine.contract.source import ColumnsToRead, PrimaryKey, TypedColumn
@@ -21,6 +22,7 @@ from engine.contract.stream import Json
 from engine.errors import PipelineError, SourceError
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Schema
+from engine.reading.declared_options import DeclaredOptions, choices_of
 from engine.reading.flink_table import create_table
 from engine.reading.postgres.changes import ChangeReader, Rows
 from engine.reading.postgres.client import OURS, Database, quoted
@@ -35,6 +37,24 @@ from engine.reading.typed.typed_rows import RowTypes
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_OPTIONS: Final = {
+    "hostname": "host",
+    "port": "port",
+    "username": "user",
+    "password": "password",
+    "database-name": "database",
+    "schema-name": "schema_name",
+    "table-name": "table_name",
+    "slot.name": "slot",
+}
+_CHOICES: Final = {"changelog-mode": "changelog_mode", "scan.startup.mode": "start"}
+_OF_NO_MATTER: Final = (
+    r"debezium\.(snapshot|slot|plugin)\..*|scan\.(incremental|snapshot|newly-added).*|heartbeat\.interval\.ms|chunk-.*"
+    r"|split-key\..*|connect\..*|connection\..*"
+)
+_PLUGIN: Final = "decoding.plugin.name"
+_PLACES: Final = ("database_name", "schema_name", "table_name")
+_CHANGED_AT: Final = "op_ts"
 _SLOT: Final = "abcdefghijklmnopqrstuvwxyz0123456789_"
 _LONGEST_SLOT: Final = 63
 
@@ -45,6 +65,7 @@ class PostgresCdc(PostgresServer, ReceivedSource):
     operator: ClassVar[str] = "postgres_cdc"
     title: ClassVar[str] = "Postgres CDC"
     summary: ClassVar[str] = "The rows of a PostgreSQL table, and in a live run every change of them."
+    connector = "postgres-cdc"
 
     slot: str = parameter(
         "Replication slot",
@@ -156,22 +177,27 @@ class PostgresCdc(PostgresServer, ReceivedSource):
             )
         return ()
 
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> ReadTable:
+        """The table of the server. Its metadata says where its rows come from, which its options do."""
+        options = DeclaredOptions(table)
+        taking: dict[str, Callable[[str], Any]] = {"port": options.number, "password": options.password}
+        given = [option for option in _OPTIONS if option in table.options]
+        parameters = {
+            "slot": "flink",
+            **{_OPTIONS[option]: taking.get(option, options.take)(option) for option in given},
+            "columns": table.column_parameters,
+            **{field: options.choice(option, choices_of(cls, field)) for option, field in _CHOICES.items()},
+        }
+        if (plugin := options.take(_PLUGIN, "pgoutput")) != "pgoutput":
+            options.note(f"changes are decoded with pgoutput, not with {plugin}.")
+        return options.read(parameters, _OF_NO_MATTER, filled=tuple(_filled(options)))
+
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of Flink CDC."""
-        options = {
-            "connector": "postgres-cdc",
-            "hostname": self.host,
-            "port": str(self.port),
-            "username": self.user,
-            "password": self.password,
-            "database-name": self.database,
-            "schema-name": self.schema_name,
-            "table-name": self.table_name,
-            "slot.name": self.slot,
-            "decoding.plugin.name": "pgoutput",
-            "changelog-mode": self.changelog_mode,
-            "scan.startup.mode": self.start,
-        }
+        options = {"connector": self.connector}
+        options |= {option: str(getattr(self, field)) for option, field in _OPTIONS.items()} | {_PLUGIN: "pgoutput"}
+        options |= {option: getattr(self, field) for option, field in _CHOICES.items()}
         table = create_table(node, schema, self, options, self.primary_key)
         return (NOTE if names_any([self.password]) else "") + table
 
@@ -197,6 +223,22 @@ class PostgresCdc(PostgresServer, ReceivedSource):
                 " an event time in the key."
             )
             raise PipelineError(message, node, "event_time")
+
+
+def _filled(options: DeclaredOptions) -> Iterator[Filled]:
+    """The metadata columns of a table. Raises StudioError for unknown metadata."""
+    table = options.table
+    for column in table.metadata:
+        if column.key == _CHANGED_AT:
+            options.note(f"the metadata column {column.name} is NULL; the time of a change is not read.")
+            yield Filled(column.name, column.type)
+        elif column.key in _PLACES:
+            text = table.options.get(column.key.replace("_", "-"), "public")
+            yield Filled(column.name, column.type, text=text)
+        else:
+            available = ", ".join((*_PLACES, _CHANGED_AT))
+            message = f"the metadata {column.key!r} of {column.name} is not supported. Available: {available}."
+            raise table.rejected(message)
 
 
 SOURCE = PostgresCdc

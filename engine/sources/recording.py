@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
+from engine.contract.declared_table import DeclaredTable, ReadTable
 from engine.contract.derived import Derived
 from engine.contract.parameters import parameter
 from engine.contract.scan import Numbered, Scan
@@ -22,11 +23,13 @@ from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.model.type_texts import type_from
 from engine.reading.apart import LOOK_S, Foreign, answer_of, answers_of
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.files.input_files import InputFile, find_files, local_file
 from engine.reading.files.named_folders import may_be_read
 from engine.reading.files.parquet_scan import ADVICE, rows_in
+from engine.reading.files.storage import local_path
 from engine.reading.flink_table import create_table
-from engine.reading.recorded import REJECTED, About, RecordingReader, about, parts_in, write_head
+from engine.reading.recorded import REJECTED, About, RecordingReader, about, is_recorded, parts_in, write_head
 from engine.reading.recorded_text import TEXT, write_first
 from engine.reading.typed.columns import derive_source
 from engine.reading.typed.typed_rows import RowTypes
@@ -41,6 +44,9 @@ class Recording(Source):
     title: ClassVar[str] = "Recording"
     summary: ClassVar[str] = "The records that a source of another run had, in their order."
 
+    connector = "filesystem"
+    table_format = "parquet"
+
     path: str = parameter(
         "Recording", 'The file of the recording. "Try a change on these records" on a run\'s page makes it.', default=""
     )
@@ -51,6 +57,18 @@ class Recording(Source):
         last=True,
     )
     primary_key: PrimaryKey = parameter(last=True)
+
+    @classmethod
+    def takes(cls, table: DeclaredTable, folder: Path) -> bool:
+        """Files that are recordings."""
+        return is_recorded(table, folder)
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> ReadTable:
+        """Its file."""
+        options = DeclaredOptions(table)
+        options.take("format")
+        return options.read({"path": local_path(options.take("path"))})
 
     @property
     def recorded_run(self) -> str | None:

@@ -8,19 +8,28 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
+from engine.contract.declared_table import DeclaredTable
 from engine.contract.target import EpochWriter, SinkMode, Writing
 from engine.errors import PipelineError, shortened
 from engine.model.types import BOOLEAN, DATE, INTEGERS, STRING
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.kafka.fields import Property
+from engine.reading.postgres.server import PostgresServer
 from engine.reading.servers.address import Address, require_host
 from engine.reading.servers.named_servers import is_host
-from engine.reading.servers.secrets import is_named
+from engine.reading.servers.secrets import is_named, kept_options
+from engine.reading.tables import jdbc
 from engine.writing.allowed import require_server
 from engine.writing.folders import place_of, require_place
 
 _PORT: Final = 9092
+_TOPICS: Final = {False: "kafka", True: "upsert-kafka"}
+"""The connector of topics, by whether it takes upserts."""
+_PROPERTIES: Final = "properties."
+# Options that change what is written.
+_NOT_WRITTEN: Final = ("key.", "value.", "json.", "debezium-json.", "sink.", "topic-pattern")
 _TOPIC: Final = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 
 
@@ -35,6 +44,13 @@ class WriteTo(Enum):
 
 class Target(Protocol):
     """A place outside of the studio for the records of a sink."""
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> dict[str, Any] | None:
+        """The sink's parameters for a declared table; None if it is no such place. Raises StudioError."""
+
+    def to_table(self, mode: SinkMode) -> dict[str, str] | None:
+        """The options of its table in Flink; None if Flink has none that takes the mode."""
 
     def check(self, writing: Writing) -> None:
         """Raise PipelineError for parameters that are missing or do not fit the sink."""
@@ -52,6 +68,19 @@ class ParquetFolder:
 
     folder: str
     partition_by: tuple[str, ...]
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> dict[str, Any] | None:
+        """The folder of a table of added rows."""
+        is_parquet = (table.connector, table.options.get("format")) == ("filesystem", "parquet")
+        if not is_parquet or table.primary_key or not (path := table.options.get("path")):
+            return None
+        return {"write_to": WriteTo.PARQUET.value, "folder": path, "partition_by": list(table.partition_by)}
+
+    def to_table(self, mode: SinkMode) -> dict[str, str] | None:
+        """The filesystem connector, which takes added rows."""
+        options = {"connector": "filesystem", "path": self.folder, "format": "parquet"}
+        return options if mode is SinkMode.APPEND else None
 
     def check(self, writing: Writing) -> None:
         """Partitions are of columns whose values are names of folders; of a table by key, of its key."""
@@ -95,6 +124,21 @@ class PostgresTable:
 
     address: Address
 
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> dict[str, Any] | None:
+        """A table of the server."""
+        if table.connector != jdbc.CONNECTOR or not jdbc.is_served(table, PostgresServer.protocol):
+            return None
+        options = DeclaredOptions(table)
+        server = jdbc.server_in(options, PostgresServer.first_user)
+        return {"write_to": WriteTo.POSTGRES.value, **server, **PostgresServer.named(options.take("table-name"))}
+
+    def to_table(self, mode: SinkMode) -> dict[str, str] | None:
+        """The JDBC connector, which takes no -U."""
+        table = f"{self.address.schema}.{self.address.table}"
+        options = jdbc.options_of(PostgresServer.protocol, self.address, table)
+        return None if mode is SinkMode.CHANGELOG else {name: text for name, text in options.items() if text}
+
     def check(self, writing: Writing) -> None:
         """Everything is named, the password by its variable; the columns have types there."""
         from engine.writing.postgres import check_types
@@ -136,6 +180,41 @@ class KafkaTopic:
     servers: str
     topic: str
     properties: tuple[Property, ...]
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> dict[str, Any] | None:
+        """A topic with a format that is written."""
+        if table.connector not in (_TOPICS[False], _TOPICS[True]):
+            return None
+        options = kept_options(table)
+        is_upsert = options.pop("connector") == _TOPICS[True]
+        value = options.pop("value.format", "") or options.pop("format", "")
+        formats = ("json",) if is_upsert else ("json", "debezium-json")
+        key = "json" if is_upsert else None
+        if is_upsert != bool(table.primary_key) or value not in formats or options.pop("key.format", None) != key:
+            return None
+        properties = {name: options.pop(name) for name in list(options) if name.startswith(_PROPERTIES)}
+        servers, topic = properties.pop(f"{_PROPERTIES}bootstrap.servers", ""), options.pop("topic", "")
+        if not topic or any(name.startswith(_NOT_WRITTEN) for name in options):
+            return None
+        own = [{"name": name.removeprefix(_PROPERTIES), "value": text} for name, text in properties.items()]
+        parameters = {"write_to": WriteTo.KAFKA.value, "servers": servers, "topic": topic}
+        return parameters | ({"properties": own} if own else {})
+
+    def to_table(self, mode: SinkMode) -> dict[str, str] | None:
+        """The connector of topics: of upserts, of a changelog as debezium-json, or of added rows as json."""
+        formats = {
+            SinkMode.UPSERT: {"key.format": "json", "value.format": "json"},
+            SinkMode.CHANGELOG: {"format": "debezium-json"},
+            SinkMode.APPEND: {"format": "json"},
+        }
+        return {
+            "connector": _TOPICS[mode is SinkMode.UPSERT],
+            "topic": self.topic,
+            f"{_PROPERTIES}bootstrap.servers": self.servers,
+            **{f"{_PROPERTIES}{name}": value for name, value in self._options.items()},
+            **formats[mode],
+        }
 
     def check(self, writing: Writing) -> None:
         """Brokers and a topic are named, the options are the client's, and the columns have JSON."""

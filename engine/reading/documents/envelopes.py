@@ -36,8 +36,6 @@ class EnvelopeFile(SampledJson):
     """A source over files of envelopes, one per line."""
 
     endings: ClassVar[tuple[str, ...]] = ENDINGS
-    format: ClassVar[str]
-    """Flink's name of the format."""
 
     @staticmethod
     @abstractmethod
@@ -69,8 +67,8 @@ class EnvelopeFile(SampledJson):
         options = {
             "connector": "filesystem",
             "path": self.path,
-            "format": self.format,
-            f"{self.format}.ignore-parse-errors": "true",
+            "format": self.table_format,
+            f"{self.table_format}.ignore-parse-errors": "true",
             **self.watching,
         }
         return create_table(node, schema, self, options, self.primary_key)

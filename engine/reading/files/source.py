@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Annotated, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import PrivateAttr
 
+from engine.contract.declared_table import DeclaredTable, ReadTable
 from engine.contract.derived import Derived
 from engine.contract.parameters import ColumnOrNone, Parameters, parameter
 from engine.contract.source import Endless, PrimaryKey, Source
@@ -21,10 +22,12 @@ from engine.errors import PipelineError, SourceError, SourceMissing, unknown_nam
 from engine.model.changelog import UpdateKind
 from engine.model.schema import Column, Schema
 from engine.model.types import STRING
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.files.growing import GrowingFiles
 from engine.reading.files.input_files import InputFile, find_files, local_file, opened, raw_lines
-from engine.reading.files.storage import is_packed, is_uri
+from engine.reading.files.storage import is_packed, is_uri, local_path
 from engine.reading.files.web import NotFetched, fetched, host_of, is_web
+from engine.reading.flink_formats import OF_NO_MATTER
 from engine.reading.flink_table import create_table, from_changelog
 from engine.reading.typed.columns import check_names, column_of, derive_source
 from engine.reading.typed.profile import ColumnProfile, TimeProposal
@@ -40,6 +43,12 @@ _LOOKED_AT: Final = 100
 _BEGINNING: Final = 1 << 18
 # Compressed rows take about this part of their bytes.
 _PACKED: Final = 5
+_OF_NO_MATTER: Final = rf"(source|sink|scan|auto-compaction|compaction|partition)\..*|{OF_NO_MATTER}"
+
+
+FileFact = Literal["file.path", "file.name"]
+FILE_FACTS: Final[tuple[FileFact, ...]] = ("file.path", "file.name")
+"""The metadata of Flink's filesystem connector that can be columns."""
 
 
 class FileSource(Source):
@@ -49,6 +58,11 @@ class FileSource(Source):
     """The endings of the files that are read if the path is a folder."""
     files_go: ClassVar[bool] = False
     """Whether deleted files never come back, so that their positions can be forgotten."""
+    connector = "filesystem"
+    table_options: ClassVar[str | None] = (
+        "path source.monitor-interval source.path.regex-pattern source.report-statistics auto-compaction "
+        "compaction.file-size compaction.parallelism partition.* sink.*"
+    )
 
     path: str = parameter(
         "File",
@@ -70,6 +84,26 @@ class FileSource(Source):
         default=False,
         last=True,
     )
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> ReadTable:
+        """The files of the filesystem connector."""
+        options = DeclaredOptions(table)
+        path, _ = options.take("path"), options.take("format")
+        if not path:
+            message = "'path' is missing: 'path' = 'rows.csv', relative to the script."
+            raise table.rejected(message)
+        parameters = {"path": local_path(path), **cls.format_parameters(options)}
+        if "monitor_interval_ms" in parameters or is_web(path) or "fixed_columns" in parameters:
+            # The declared columns are trusted: the files may not exist yet.
+            parameters |= {"types": {column.name: column.type.flink for column in table.columns}, "fixed_columns": True}
+        of_files = [column for column in table.metadata if column.key in FILE_FACTS and column.type.is_held_as(STRING)]
+        return options.read(parameters, _OF_NO_MATTER, tuple(of_files) if "metadata" in cls.model_fields else ())
+
+    @classmethod
+    def format_parameters(cls, options: DeclaredOptions) -> dict[str, Any]:
+        """The parameters of its format, whose options are taken. Raises StudioError."""
+        return {}
 
     @property
     def server(self) -> str:
@@ -164,11 +198,6 @@ class FileSource(Source):
         return tuple(replace(declared.get(read.name, read), nullable=read.nullable, time=read.time) for read in columns)
 
 
-FileFact = Literal["file.path", "file.name"]
-FILE_FACTS: Final[tuple[FileFact, ...]] = ("file.path", "file.name")
-"""The metadata of Flink's filesystem connector that can be columns."""
-
-
 class FileColumn(Parameters):
     """A column with the file of a record."""
 
@@ -196,6 +225,8 @@ class FileFacts:
 class ManyFiles(FileSource):
     """A source over any number of files, whose records can tell which one they are from."""
 
+    other_metadata = f". Of files there are {' and '.join(FILE_FACTS)}, as STRING"
+
     metadata: tuple[FileColumn, ...] = parameter(
         "Columns for the file",
         "Columns that say which file a record is from: its path, or its name. Late records can be grouped by them.",
@@ -221,6 +252,7 @@ class ManyFiles(FileSource):
 
 
 WATCHING_MS: Final = 1000
+_WATCH: Final = "source.monitor-interval"
 
 
 class TextFiles(ManyFiles):
@@ -234,6 +266,12 @@ class TextFiles(ManyFiles):
         duration=True,
         last=True,
     )
+
+    @classmethod
+    def format_parameters(cls, options: DeclaredOptions) -> dict[str, Any]:
+        """Those of the format, and how often there may be more files."""
+        interval_ms = options.duration_ms(_WATCH, least=1)
+        return super().format_parameters(options) | ({"monitor_interval_ms": interval_ms} if interval_ms else {})
 
     @property
     def is_watched(self) -> bool:
@@ -279,7 +317,7 @@ class TextFiles(ManyFiles):
     @property
     def watching(self) -> Mapping[str, str]:
         """Flink's option for watching."""
-        return {} if self.monitor_interval_ms is None else {"source.monitor-interval": f"{self.monitor_interval_ms} ms"}
+        return {} if self.monitor_interval_ms is None else {_WATCH: f"{self.monitor_interval_ms} ms"}
 
 
 class RowFile(FileSource):
@@ -322,7 +360,7 @@ class RowFile(FileSource):
         options: of the connector that they name, otherwise of the filesystem connector.
         """
         if "connector" not in options:
-            options = {"connector": "filesystem", "path": self.path, **options}
+            options = {"connector": "filesystem", "path": self.path, "format": self.table_format, **options}
         if self.kind_column is None:
             return create_table(node, schema, self, options, self.primary_key, not_null=self.required)
         keys = self.primary_key if self.updates_by_key else ()

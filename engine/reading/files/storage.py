@@ -184,6 +184,11 @@ class _Object(Fetched):
         return BucketError(message)
 
 
+def local_path(path: str) -> str:
+    """A path without the scheme that a file of this machine may have."""
+    return re.sub(r"^file:(//)?", "", path)
+
+
 def is_packed(path: str) -> bool:
     """Whether a file's ending means that it is compressed."""
     return PurePosixPath(path).suffix in _UNPACK

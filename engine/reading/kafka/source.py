@@ -13,17 +13,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
+from engine.contract.declared_table import DeclaredTable, ReadTable
 from engine.contract.derived import Derived
 from engine.contract.parameters import Columns, parameter
 from engine.contract.source import TypedColumn
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema
 from engine.model.types import STRING
+from engine.reading.avro.declared import avro_options
 from engine.reading.avro.formats import AVRO, REGISTERED, RegistryOption, avro_reader, columns_written
 from engine.reading.avro.messages import AvroReader
 from engine.reading.avro.registry import Registry, RegistryOptions
 from engine.reading.avro.schemas import BadSchema
 from engine.reading.avro.types import NoAvro
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.documents.envelopes import EnvelopeFile
 from engine.reading.documents.json_sample import columns_in, object_in
 from engine.reading.documents.json_scan import EnvelopeReader, JsonReader
@@ -31,8 +34,10 @@ from engine.reading.documents.json_source import SampledJson
 from engine.reading.documents.shapes import infer_nested
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.source import one_character
-from engine.reading.flink_table import create_table, null_literal
+from engine.reading.flink_formats import csv_options
+from engine.reading.flink_table import create_table
 from engine.reading.kafka.client import BROKERS, client_of
+from engine.reading.kafka.declared import DISCOVERY, RAW_OPTIONS, topics_of
 from engine.reading.kafka.fetch import Fetching, messages_of
 from engine.reading.kafka.fields import FORMAT, KeyFormat, MetadataColumn, Property
 from engine.reading.kafka.offsets import first_logs
@@ -48,17 +53,14 @@ from engine.reading.typed.typed_rows import RowTypes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DISCOVERY: Final = "scan.topic-partition-discovery.interval"
 # The number of messages in the sample for columns and types.
 _SAMPLE: Final = 1000
-_OF_RAW: Final = {"charset": CHARSET, "endianness": "big-endian"}
 
 
 class KafkaTopics(Topics):
     """A source over topics."""
 
     asks_for_columns: ClassVar[str] = "Take the columns of the first messages"
-    connector: ClassVar[str]
     envelopes: ClassVar[Mapping[str, type[EnvelopeFile]]] = {}
     """The formats whose messages are changes, by name."""
 
@@ -147,6 +149,11 @@ class KafkaTopics(Topics):
     def is_upsert(self) -> bool:
         """Whether a message replaces the previous one with its key."""
         return False
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> ReadTable:
+        """Its topics."""
+        return topics_of(cls, DeclaredOptions(table, is_kept=True), is_upsert="key_columns" not in cls.model_fields)
 
     def described(self, node: str, *, changelog: bool, primary_key: Sequence[str]) -> Derived:
         """The source's output. Raises PipelineError."""
@@ -298,16 +305,14 @@ class KafkaTopics(Topics):
             where = f"{prefix}." if prefix else ""
             settings[f"{where}format"] = name
             if name == "csv":
-                settings |= {
-                    f"{where}csv.field-delimiter": self.separator,
-                    f"{where}csv.quote-character": self.quote,
-                    **null_literal(self.null_text, f"{where}csv.", empty_is_null=self.empty_is_null),
-                }
+                settings |= csv_options(self, f"{where}csv.")
             if name in AVRO:
-                settings |= self._avro_sql(name, where)
+                options_there = {"url": self.registry, **self._registry_options.options}
+                settings |= avro_options(name, where, options_there, legacy=self.legacy_timestamps)
             elif name == "raw":
-                raw = {"charset": self.raw_charset, "endianness": self.raw_endianness}
-                settings |= {f"{where}raw.{option}": text for option, text in raw.items() if text != _OF_RAW[option]}
+                for option, field in RAW_OPTIONS.items():
+                    if (text := getattr(self, field)) != type(self).model_fields[field].default:
+                        settings[f"{where}{option}"] = text
             else:
                 settings[f"{where}{name}.ignore-parse-errors"] = "true"
         if self.key_format is not None:
@@ -372,12 +377,6 @@ class KafkaTopics(Topics):
         except (NoAvro, BadSchema) as error:
             message = f"{field}: {error}" if isinstance(error, NoAvro) else f"registry_options: the schema {error}."
             raise PipelineError(message, node, field if isinstance(error, NoAvro) else "registry_options") from error
-
-    def _avro_sql(self, name: str, where: str) -> dict[str, str]:
-        if name not in REGISTERED:
-            return {} if self.legacy_timestamps else {f"{where}avro.timestamp_mapping.legacy": "false"}
-        options = self._registry_options.options
-        return {f"{where}{name}.url": self.registry, **{f"{where}{name}.{key}": options[key] for key in options}}
 
     def _format(self, name: str, columns: tuple[Column, ...], node: str) -> Format | Binary:
         rows = RowTypes(columns)

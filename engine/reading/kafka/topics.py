@@ -6,15 +6,19 @@ import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from engine.contract.declared_table import Declared, Metadata
 from engine.contract.parameters import Duration, parameter
 from engine.contract.source import Endless
 from engine.errors import OutOfReach, PipelineError
 from engine.reading.kafka.brokers import check_brokers
 from engine.reading.kafka.client import check_options, client_of
+from engine.reading.kafka.declared import OPTIONS
 from engine.reading.kafka.offsets import Extent, first_logs, specific_offsets
+from engine.reading.servers.message_rows import METADATA
 from engine.reading.servers.served import ReceivedSource
 
 DISCOVERY_MS: Final = 300_000
@@ -22,6 +26,9 @@ DISCOVERY_MS: Final = 300_000
 
 class Topics(ReceivedSource):
     """A source over topics, whatever is in their messages."""
+
+    table_options = OPTIONS
+    arrival_told = "of their messages"
 
     servers: str = parameter(
         "Bootstrap servers", "Brokers as host:port, separated by commas: localhost:9092.", default=""
@@ -39,6 +46,12 @@ class Topics(ReceivedSource):
         default=DISCOVERY_MS,
         last=True,
     )
+
+    @classmethod
+    def with_arrival(cls, table: Declared, name: str) -> Declared:
+        """With the timestamp of its message."""
+        timestamp = Metadata(name, METADATA["timestamp"], "timestamp", is_virtual=True)
+        return replace(table, metadata=(*table.metadata, timestamp))
 
     @property
     @abstractmethod

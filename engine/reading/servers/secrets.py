@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from engine.contract.declared_table import DeclaredTable
 from engine.reading.files.named_folders import ENVIRONMENT as FOLDERS
 
 LISTED: Final = "CHANGELOG_STUDIO_SECRETS"
@@ -22,6 +23,12 @@ _CALLED_SO: Final = re.compile(rf"(?i)(?:{WORDS}|keystore[._-]key$|key[._-]pem$)
 # What only speaks of a secret: an address that gives tokens, the file of a key, a field of generated rows of this name.
 _SPEAKS_OF_ONE: Final = re.compile(
     r"(?i)^fields\.|[._-](?:url|uri|location|file|path|provider|class|type|source|(?:client|key)[._-]id|expires?[._-]\w+)$"
+)
+# In an address, or in the settings of a login: user:password@host, password=..., password="...".
+_WITHIN: Final = re.compile(
+    r"(://[^\s/:@']+:)(?!\$\{)[^\s@/\"']+(?=@)"
+    rf"|(\b(?:{WORDS})\s*=\s*\"?)(?!\$\{{)[^\s@&;\"']+",
+    re.IGNORECASE,
 )
 NOTE: Final = "-- Flink knows no ${env:...}: put the value of the variable there.\n"
 """The comment above a table in Flink SQL whose options name a secret."""
@@ -79,3 +86,23 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
     for secret in sorted(filter(None, secrets), key=len, reverse=True):
         text = text.replace(secret, "***")
     return text
+
+
+def kept_options(table: DeclaredTable) -> dict[str, str]:
+    """The options of a table without its secrets: they name environment variables instead."""
+    return {
+        option: value
+        if is_named(value) or not is_secret(option)
+        else f"${{env:{variable_of(table.name, option.rpartition('.')[2])}}}"
+        for option, value in ((option, without_secrets(value)) for option, value in table.options.items())
+    }
+
+
+def without_secrets(text: str) -> str:
+    """An address, or the settings of a login, with a variable in place of its secrets."""
+    return _WITHIN.sub(lambda found: f"{found[1] or found[2]}${{env:STUDIO_PASSWORD}}", text)
+
+
+def variable_of(table: str, option: str) -> str:
+    """The environment variable that is named for a secret of a table."""
+    return re.sub(r"\W", "_", f"{table}_{option}".upper())

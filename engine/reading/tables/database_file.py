@@ -6,12 +6,16 @@ DatabaseFile.database  ->  Database: the queries on a file of this kind, which a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
+from engine.contract.declared_table import DeclaredTable, ReadTable
 from engine.contract.parameters import Columns, parameter
 from engine.model.schema import Column, Schema
 from engine.reading.apart import Foreign, answer_of
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.files.input_files import InputFile
+from engine.reading.tables import jdbc
 from engine.reading.tables.kept_rows import TextRow, rows_apart
 from engine.reading.tables.table_file import OpenTable, TableFile, where_it_is
 
@@ -40,12 +44,32 @@ class DatabaseFile(TableFile):
     """A source over a table of a database in a file."""
 
     database: ClassVar[Database]
+    connector = jdbc.CONNECTOR
+    table_options = jdbc.OPTIONS
+    is_looked_up = True
 
     order_by: Columns = parameter(
         "Order",
         "Rows arrive in the order of these columns, then of all columns. Empty: in the order of the event time.",
         default=(),
     )
+
+    @classmethod
+    def addresses(cls) -> tuple[str, ...]:
+        """Of a file."""
+        return (f"jdbc:{cls.operator}:FILE",)
+
+    @classmethod
+    def takes(cls, table: DeclaredTable, folder: Path) -> bool:
+        """Tables of its kind of files."""
+        return jdbc.kind_in(table.options.get("url", "")) == cls.operator
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> ReadTable:
+        """The table of the file."""
+        options = DeclaredOptions(table)
+        parameters = {"path": jdbc.file_in(options.take("url")), "table": options.take("table-name")}
+        return options.read(parameters, jdbc.OF_NO_MATTER)
 
     def tables(self, file: InputFile, node: str) -> tuple[str, ...]:
         """Its tables and views."""
@@ -67,6 +91,6 @@ class DatabaseFile(TableFile):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The JDBC connector, although Flink has no dialect for these files."""
-        options = {"connector": "jdbc", "url": f"jdbc:{self.operator}:{self.path}", "table-name": self.table}
+        options = {"connector": self.connector, "url": f"jdbc:{self.operator}:{self.path}", "table-name": self.table}
         table = self.table_sql(node, schema, options)
         return f"-- Flink's JDBC connector has no dialect for {self.title}.\n{table}"

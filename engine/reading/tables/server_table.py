@@ -16,6 +16,7 @@ from typing import ClassVar, Final, Protocol
 
 from pydantic import PrivateAttr
 
+from engine.contract.declared_table import DeclaredTable, ReadTable
 from engine.contract.derived import Derived
 from engine.contract.parameters import Columns, parameter
 from engine.contract.scan import Scan
@@ -24,11 +25,13 @@ from engine.errors import PipelineError, unknown_name
 from engine.model.schema import Column, Schema
 from engine.model.types import Type
 from engine.reading.apart import LOOK_S, ROWS_S
+from engine.reading.declared_options import DeclaredOptions
 from engine.reading.flink_table import create_table
 from engine.reading.servers.database_server import DatabaseServer, answering
 from engine.reading.servers.kept_messages import ForNow
 from engine.reading.servers.secrets import NOTE, names_any
 from engine.reading.servers.served import ColumnsThere
+from engine.reading.tables import jdbc
 from engine.reading.tables.kept_rows import KeptRowsReader, TextRow, keep_rows
 from engine.reading.typed.columns import derive_source
 from engine.reading.typed.typed_rows import RowTypes
@@ -55,6 +58,13 @@ class TableServer(DatabaseServer):
     """A source over the rows of a table. protocol: the server's protocol in JDBC addresses."""
 
     protocol: ClassVar[str]
+    also_called_there: ClassVar[tuple[str, ...]] = ()
+    """Other protocols in addresses that mean the same."""
+    first_user: ClassVar[str]
+    """The user whom a server always has."""
+    connector = jdbc.CONNECTOR
+    table_options = jdbc.OPTIONS
+    is_looked_up = True
 
     columns: ColumnsToRead = ()
     order_by: Columns = parameter(
@@ -65,6 +75,28 @@ class TableServer(DatabaseServer):
     primary_key: PrimaryKey = parameter(last=True)
 
     _kept: ForNow | None = PrivateAttr(None)
+
+    @classmethod
+    def addresses(cls) -> tuple[str, ...]:
+        """Of a server."""
+        return (f"jdbc:{cls.protocol}://HOST:PORT/DATABASE",)
+
+    @classmethod
+    def takes(cls, table: DeclaredTable, folder: Path) -> bool:
+        """Tables of its kind of servers."""
+        return jdbc.is_served(table, cls.protocol, *cls.also_called_there)
+
+    @classmethod
+    def from_table(cls, table: DeclaredTable) -> ReadTable:
+        """The table of the server."""
+        options = DeclaredOptions(table)
+        parameters = jdbc.server_in(options, cls.first_user) | cls.named(options.take("table-name"))
+        return options.read(parameters | {"columns": table.column_parameters}, jdbc.OF_NO_MATTER)
+
+    @classmethod
+    def named(cls, name: str) -> dict[str, str]:
+        """The parameters that name a table."""
+        return {"table_name": name}
 
     @abstractmethod
     def client(self, node: str, seconds: float) -> AbstractContextManager[TableClient]:
@@ -107,14 +139,7 @@ class TableServer(DatabaseServer):
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The JDBC connector."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        options = {
-            "connector": "jdbc",
-            "url": f"jdbc:{self.protocol}://{host}:{self.port}/{self.database}",
-            "table-name": self.called,
-            "username": self.user,
-            "password": self.password,
-        }
+        options = jdbc.options_of(self.protocol, self.address, self.called)
         table = create_table(node, schema, self, options, self.primary_key)
         return (NOTE if names_any([self.password]) else "") + table
 

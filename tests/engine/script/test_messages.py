@@ -510,8 +510,8 @@ CASES = {
         TABLE.replace("datagen", "datagne") + "SELECT k FROM t;",
         [
             (
-                "t: the connector 'datagne' is not read here (available: filesystem, jdbc, datagen, kafka, "
-                "upsert-kafka, postgres-cdc, faker). Did you mean 'datagen'? The table has no rows until you "
+                "t: the connector 'datagne' is not read here (available: filesystem, datagen, jdbc, faker, "
+                "kafka, postgres-cdc, upsert-kafka). Did you mean 'datagen'? The table has no rows until you "
                 "enter some in its node, or the script inserts them by VALUES."
             )
         ],

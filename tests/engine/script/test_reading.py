@@ -271,7 +271,7 @@ def test_a_long_name_is_cut_off_where_it_becomes_an_id(spark: SparkSession) -> N
 REFUSED = [
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'filesystem', 'path' = 'x', 'format' = 'cvs'); SELECT k FROM t",
-        "t: the format 'cvs' is not supported. Available: csv, json, parquet, avro, excel, debezium-json",
+        "t: the format 'cvs' is not supported. Available: avro, canal-json, csv, debezium-json, excel, json",
     ),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'print');",
@@ -281,8 +281,8 @@ REFUSED = [
     ("CREATE TABLE t (k); SELECT k FROM t", "the column k has no type"),
     (
         "CREATE TABLE t (k STRING) WITH ('connector' = 'jdbc', 'table-name' = 't');\nSELECT k FROM t",
-        "line 1, column 1: t: 'url' is missing: 'url' = 'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE' or "
-        "'jdbc:postgresql://HOST:PORT/DATABASE' or 'jdbc:mysql://HOST:PORT/DATABASE'.",
+        "line 1, column 1: t: 'url' is missing: 'url' = 'jdbc:duckdb:FILE' or 'jdbc:mysql://HOST:PORT/DATABASE' or "
+        "'jdbc:postgresql://HOST:PORT/DATABASE' or 'jdbc:sqlite:FILE'.",
     ),
     (WORDS + ROWS + "INSERT INTO nowhere SELECT k FROM t", "line 3, column 1: INSERT INTO: unknown table 'nowhere'"),
     (WORDS + ROWS + "SELECT x FROM t", "line 3, column 8: unknown column 'x'. Available: k, v."),

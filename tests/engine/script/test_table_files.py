@@ -61,4 +61,4 @@ def test_a_table_of_an_unknown_database_has_no_rows_and_a_note_names_those_that_
     back = read(script, spark, folder)
     assert back.pipeline.nodes[0].parameters["rows"] == []
     [note] = back.warnings
-    assert "'jdbc:sqlite:FILE' or 'jdbc:duckdb:FILE'" in note
+    assert "'jdbc:duckdb:FILE' or 'jdbc:mysql:" in note
