@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import Derived, Keys, Monotonicity
 from engine.contract.operator import Analyzer, InputPlan, Operator, StepContext, Strategy
-from engine.contract.parameters import parameter
+from engine.contract.parameters import ColumnOrNone, parameter
 from engine.contract.requirements import Offer, forwarded
 from engine.contract.source import ComputedColumn
 from engine.contract.step import Native, Projection, Step
@@ -25,6 +25,7 @@ from engine.expressions.calc_intervals import interval_of
 from engine.model.changelog import ChangelogMode, UpdateKind
 from engine.model.schema import Column, Schema
 from engine.model.types import quote
+from engine.reading.typed.columns import time_unit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,12 +42,22 @@ class Project(Operator):
     computes: ClassVar[str] = "columns"
 
     columns: tuple[ComputedColumn, ...] = parameter("Columns", "The columns of the output, in order.", min_length=1)
+    event_time: ColumnOrNone = parameter(
+        "Event time",
+        "A column that was the event time before a step whose rows come in no order of time, such as a join. The group "
+        "windows above go by it: rows that come when the watermark has passed their window are late.",
+        last=True,
+    )
 
     def derive(self, node: str, inputs: Sequence[Derived], analyzer: Analyzer) -> Derived:
         """The computed columns. Raises ExpressionError, and PipelineError for a name used twice."""
         (input_,) = inputs
         self._check_names(node)
         columns = tuple(self._column(node, at, input_.schema, analyzer) for at in range(len(self.columns)))
+        if self.event_time is not None:
+            timed = Schema(columns).column(self.event_time, node, "event_time")
+            unit = time_unit(timed, None, node)
+            columns = tuple(replace(column, time=unit if column is timed else None) for column in columns)
         names = self._new_names(input_.schema)
         monotonic = self._moves(input_)
         return replace(

@@ -19,6 +19,7 @@ from engine.sql.emit_options import firing
 from engine.sql.functions.expressions import Writer
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.nodes.group_input import input_of, projected, rows_counted
+from engine.sql.nodes.lost_times import with_lost_time
 from engine.sql.nodes.processing_time import over_arrival_times, without_arrival_times
 from engine.sql.nodes.python_aggregates import any_python, code_of
 from engine.sql.nodes.single_rows import is_its_argument, is_one_row_each, may_be_its_argument, ungrouped
@@ -182,6 +183,10 @@ def with_event_time(emitter: Emitter, emitted: Emitted, windowed: Windowed) -> E
     if windowed.time not in emitted.names:
         raise without_arrival_times(windowed.time, windowed.at)
     if emitter.schema(emitted).column(emitted.names[windowed.time]).time is None:
+        if windowed.is_group_window:
+            again = with_lost_time(emitter, emitted, windowed.time, windowed.at)
+            if again is not None:
+                return again
         raise not_an_event_time(emitter, emitted, windowed.time, windowed.at)
     return only_event_time(emitter, emitted, windowed.time, windowed.at)
 

@@ -45,6 +45,20 @@ def test_a_computed_event_time_is_plain_data() -> None:
     assert node_plan(SOURCE, rt="rt + 1").schema.event_time is None
 
 
+def test_plain_data_can_be_the_event_time_of_the_windows_above() -> None:
+    operator, parameters = project(rt="rt + 1", k="k")
+    schema = plan_of("t -> p", TYPES, t=SOURCE, p=(operator, {**parameters, "event_time": "rt"})).node("p").schema
+    assert schema.event_time is not None
+    assert (schema.event_time.name, schema.event_time.time) == ("rt", TimeUnit.EPOCH_MS)
+
+
+@pytest.mark.parametrize(("name", "sentence"), [("k", "'k' is STRING"), ("q", "unknown column 'q'")])
+def test_an_event_time_is_a_column_with_times(name: str, sentence: str) -> None:
+    operator, parameters = project(k="k")
+    with pytest.raises(PipelineError, match=sentence):
+        plan_of("t -> p", TYPES, t=SOURCE, p=(operator, {**parameters, "event_time": name}))
+
+
 def test_a_key_is_renamed_when_all_its_columns_are_passed_on() -> None:
     assert node_plan(CDC, a="k", b="g", v="v").derived.upsert_keys == {frozenset({"a", "b"})}
 

@@ -378,15 +378,6 @@ CASES = {
             )
         ],
     ),
-    "a group window after a regular join": (
-        TIMED
-        + "CREATE TABLE names (id INT, name STRING) WITH ('connector' = 'datagen', 'number-of-rows' = '5');\n"
-        + "SELECT name, COUNT(*) AS n FROM t JOIN names ON k = id GROUP BY name, TUMBLE(ts, INTERVAL '1' HOUR);",
-        [
-            "line 3, column 71: 'ts' is not an event time. The join above it loses it: the pairs of a regular join "
-            "come in no order of time. Use an interval join or a temporal join, or put this step before it."
-        ],
-    ),
     "a window over the results of a group": (
         TIMED
         + "CREATE VIEW sums AS SELECT k, MAX(ts) AS ts FROM t GROUP BY k;\n"
