@@ -194,6 +194,9 @@ class Writer:
         if re.fullmatch(r"0|\(- \d+\)", place) and isinstance(self.type_of(whole), Array):
             message = f"an ARRAY has no element at {place.strip('()').replace(' ', '')}. Places count from 1: [1]."
             raise SqlRejected(message, element)
+        if not place.isdecimal() and isinstance(self.type_of(whole), Array):
+            # Spark counts places below 1 from the end, or fails.
+            return spark_sql("get({}, {} - 1)", whole, place)
         return spark_sql("try_element_at({}, {})", whole, place)
 
     def _compared(self, node: Expr) -> str:
