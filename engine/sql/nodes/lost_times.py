@@ -16,7 +16,7 @@ from engine.model.types import quote
 from engine.sql.algebra import Expr
 from engine.sql.nodes.emitter import Emitted, Emitter
 
-_KEEPING: Final = (*("filter", "sort", "topn", "window_topn", "deduplicate", "over_aggregate", "changelog_normalize"),)
+_KEEPING: Final = ("filter", "sort", "topn", "window_topn", "deduplicate", "over_aggregate", "changelog_normalize")
 
 
 def with_lost_time(emitter: Emitter, emitted: Emitted, time: str, at: Expr) -> Emitted | None:
