@@ -25,6 +25,9 @@ _OF_CLIENTS: Final = (
     *("acks", "auto", "batch", "bootstrap", "client", "compression", "enable", "fetch", "group", "isolation", "linger"),
     *("max", "request", "retries", "sasl", "security", "session", "ssl", "transaction"),
 )
+# Of Flink 1.10, of Spark, and what others guess.
+_OF_A_HEADER: Final = re.compile(r"first.?line|header|skip.?(lines|rows|first)", re.IGNORECASE)
+_HEADER: Final = "here a first line that does not fit the types of the columns is a rejected row."
 
 
 def require_known_options(ddl: TableDdl) -> None:
@@ -46,6 +49,8 @@ def require_known_options(ddl: TableDdl) -> None:
             if "properties.*" in patterns and name.split(".")[0] in _OF_CLIENTS:
                 near = [f"properties.{name}"]
             meant = f" Did you mean {near[0]!r}?" if near else (_of_another_format(name) or " Remove it.")
+            if _OF_A_HEADER.search(name):
+                meant = f" Flink has none for a header, which it reads as a row. Remove it: {_HEADER}"
             message = f"the connector {ddl.connector!r} has no option {name!r}.{meant}"
             raise ddl.rejected(message, name)
 

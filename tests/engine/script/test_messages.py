@@ -433,6 +433,18 @@ CASES = {
             "line 2, column 1: it needs k, whose statement in line 1 could not be read.",
         ],
     ),
+    "an option for a header": (
+        "CREATE TABLE t (n INT) WITH ('connector' = 'filesystem', 'path' = 't.csv', 'format' = 'csv',\n"
+        " 'csv.ignore-first-line' = 'true'); SELECT * FROM t;",
+        [
+            (
+                "line 2, column 2: t: the connector 'filesystem' has no option 'csv.ignore-first-line'. Flink has none "
+                "for a header, which it reads as a row. Remove it: here a first line that does not fit the types of "
+                "the columns is a rejected row."
+            ),
+            "line 2, column 37: it needs t, whose statement in line 1 could not be read.",
+        ],
+    ),
     "DATE_TRUNC": (
         TABLE + "SELECT DATE_TRUNC('minute', ts) AS m FROM t;",
         ["line 2, column 8: DATE_TRUNC is no function of Flink's. Write FLOOR(ts TO MINUTE)."],
