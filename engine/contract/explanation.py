@@ -13,7 +13,7 @@ from engine.contract.late_rule import LateRule
 from engine.model.changelog import APPEND, ChangelogMode, UpdateKind
 from engine.model.combined_watermark import Above
 from engine.model.schema import TimeUnit
-from engine.model.type_texts import spark_type
+from engine.model.type_texts import in_flink
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -24,7 +24,10 @@ NO_STATE: Final = "none"
 
 @dataclass(frozen=True)
 class ColumnExplanation:
-    """A column of a node's output. time: the unit if it is the event time."""
+    """A column of a node's output. type: as Flink SQL, in plans of older versions as Spark, writes it.
+
+    time: the unit if it is the event time.
+    """
 
     name: str
     type: str
@@ -151,9 +154,7 @@ def to_text(plan: PlanExplanation) -> str:
 
 
 def _paragraph(node: NodeExplanation) -> str:
-    columns = (
-        f"{column.name} {spark_type(column.type).flink}{' event time' if column.time else ''}" for column in node.schema
-    )
+    columns = (f"{column.name} {in_flink(column.type)}{' event time' if column.time else ''}" for column in node.schema)
     keys = " or ".join(f"({', '.join(key)})" for key in node.upsert_keys)
     facts = [
         ("columns", ", ".join(columns)),

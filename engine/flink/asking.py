@@ -13,7 +13,7 @@ from engine.expressions.analyzer import TypeRules
 from engine.flink.comparison import Compared, Outcome, compared, leaves_order_open
 from engine.flink.known import known
 from engine.flink.question import NotAskable, Question, question
-from engine.flink.values import Records, records_of
+from engine.flink.values import Records, inserted, records_of
 from engine.local import LocalRun, Spark
 from engine.local.sources import read
 from engine.model.durations import moment
@@ -114,7 +114,7 @@ class Asking:
             comparison = self._compared(sink, ours, answer)
         if comparison.outcome is Outcome.REFUSED:
             return Asked(sink, node.schema.names, comparison, tuple(ours), reason=_cause(answer["error"]))
-        theirs = [tuple(record) for record in answer["changelog"]]
+        theirs = self._theirs(sink, answer)
         differs = comparison.outcome in (Outcome.DIFFERENT, Outcome.SAME_TABLE)
         event = None
         if comparison.at is not None and seqs:
@@ -138,8 +138,16 @@ class Asking:
             return Compared(Outcome.REFUSED)
         node = self.plan.node(sink)
         key = None if node.row_key is None else [node.schema.index(name) for name in node.row_key]
-        theirs = [tuple(record) for record in answer["changelog"]]
+        theirs = self._theirs(sink, answer)
         return compared(ours, theirs, is_open=leaves_order_open(self.plan), key=key)
+
+    def _theirs(self, sink: str, answer: dict[str, Any]) -> Records:
+        """Flink's changelog of the query, with numbers as the sink has them."""
+        types = [column.type for column in self.plan.node(sink).schema]
+        return [
+            (kind, *(inserted(value, type_) for value, type_ in zip(row, types, strict=True)))
+            for kind, *row in answer["changelog"]
+        ]
 
 
 def _cause(error: str) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from engine.contract.frames import KIND
 from engine.model.changelog import SYMBOLS
 from engine.model.printing import printable
+from engine.model.types import DOUBLE, Type
+from engine.model.types import Decimal as DecimalType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,6 +52,18 @@ def plain(value: Any) -> Any:
             return [plain(item) for item in value]
         case _:
             return value
+
+
+def inserted(value: Any, type_: Type) -> Any:
+    """A number as a column of this type gets it by an INSERT, which converts numbers among themselves."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return value
+    try:
+        if isinstance(type_, DecimalType):
+            return format(Decimal(str(value)).quantize(Decimal(1).scaleb(-type_.scale), ROUND_HALF_UP), "f")
+        return float(value) if type_ == DOUBLE and isfinite(float(value)) else value
+    except (ValueError, ArithmeticError):
+        return value
 
 
 def _pairs(pairs: Iterable[tuple[Any, Any]]) -> list[list[Any]]:

@@ -75,7 +75,7 @@ def _node(plan: Plan, node: NodePlan, view: EdgeView | None) -> NodeExplanation:
         title=node.operator.title,
         role=node.role,
         rank=node.rank,
-        schema=tuple(ColumnExplanation(column.name, str(column.type), column.time) for column in node.schema),
+        schema=tuple(ColumnExplanation(column.name, column.type.flink, column.time) for column in node.schema),
         upsert_keys=tuple(sorted(tuple(sorted(key)) for key in node.derived.upsert_keys)),
         mode=str(node.mode),
         table_type=node.table_type,

@@ -25,7 +25,7 @@ from engine.functions.refused import UNIX_TIMESTAMP, no_function
 from engine.functions.rows import row
 from engine.functions.spark_text import column_named, literal, noted, spark_sql, text, written_number
 from engine.model.schema import Schema
-from engine.model.types import MILLISECONDS, Array, Timestamp, Type
+from engine.model.types import BIGINT, MILLISECONDS, Array, Timestamp, Type
 from engine.sql.algebra import Expr
 from engine.sql.dialect import Flink
 from engine.sql.flink_text import Typed, told_in_flink
@@ -195,6 +195,9 @@ class Writer:
             message = f"an ARRAY has no element at {place.strip('()').replace(' ', '')}. Places count from 1: [1]."
             raise SqlRejected(message, element)
         if not place.isdecimal() and isinstance(self.type_of(whole), Array):
+            if self.type_of(place) == BIGINT:
+                message = "the place in an ARRAY is an INT, not a BIGINT, as in Flink. Write CAST(... AS INT)."
+                raise SqlRejected(message, element)
             # Spark counts places below 1 from the end, or fails.
             return spark_sql("get({}, {} - 1)", whole, place)
         return spark_sql("try_element_at({}, {})", whole, place)

@@ -27,8 +27,10 @@ from engine.flink.environment import ENVIRONMENT, VERSION, home_beside, install,
 from engine.flink.known import FLINK_MD, KNOWN, line_of
 from engine.flink.process import FlinkProcess, Session
 from engine.flink.question import Question
+from engine.flink.values import inserted
 from engine.model.pipeline import Pipeline
 from engine.model.state_ttl import with_ttl
+from engine.model.type_texts import type_from
 from tests.conformance.case import Case
 
 RECORDED: Final = Path(__file__).parent / "recorded"
@@ -255,3 +257,23 @@ def test_a_process_without_a_question_is_ended(tmp_path: Path) -> None:
             break
         Event().wait(0.02)
     assert not session.is_running
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "wanted"),
+    [
+        (3_000_000_000, "DOUBLE", 3e9),
+        ("12.345", "DOUBLE", 12.345),
+        ("Infinity", "DOUBLE", "Infinity"),
+        (1.005, "DECIMAL(12, 2)", "1.01"),
+        ("-0.5", "DECIMAL(12, 2)", "-0.50"),
+        ("NaN", "DECIMAL(12, 2)", "NaN"),
+        (7, "BIGINT", 7),
+        ("7", "STRING", "7"),
+        (None, "DOUBLE", None),
+        (True, "DOUBLE", True),
+    ],
+)
+def test_a_number_is_compared_as_its_sink_has_it(value: object, type_: str, wanted: object) -> None:
+    found = inserted(value, type_from(type_))
+    assert (found, type(found)) == (wanted, type(wanted))
