@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import PrivateAttr
@@ -56,6 +57,10 @@ class MadeUp(Source):
     table_options: ClassVar[str | None] = "number-of-rows rows-per-second fields.*"
 
     _cut: tuple[int, int] | None = PrivateAttr(None)
+
+    def head(self, rows: int, node: str, folder: Path, into: Path) -> Self:
+        """The first records, which do not depend on the number of records."""
+        return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
 
     @classmethod
     def with_arrival(cls, table: Declared, name: str) -> Declared:

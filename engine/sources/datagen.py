@@ -121,10 +121,6 @@ class Datagen(MadeUp):
             schema.names,
         )
 
-    def head(self, rows: int, node: str, folder: Path, into: Path) -> Datagen:
-        """The first records, which do not depend on the number of records."""
-        return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
-
     @classmethod
     def from_table(cls, table: DeclaredTable) -> ReadTable:
         """Random values for its columns, or sequences."""

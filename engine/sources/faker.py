@@ -100,10 +100,6 @@ class Faker(MadeUp):
         parts = tuple(FakedPart(recipe, schema, node, at, min(at + PART_RECORDS, end)) for at in starts)
         return Scan(parts, read)
 
-    def head(self, rows: int, node: str, folder: Path, into: Path) -> Faker:
-        """The first records, which do not depend on the number of records."""
-        return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
-
     @classmethod
     def with_arrival(cls, table: Declared, name: str) -> Declared:
         """With one more column, of the current time."""

@@ -106,10 +106,6 @@ class Generator(MadeUp):
             names,
         )
 
-    def head(self, rows: int, node: str, folder: Path, into: Path) -> Generator:
-        """The first records, which do not depend on the number of records."""
-        return self.model_copy(update={"rows": rows if self.rows is None else min(self.rows, rows)})
-
     def flink_sql(self, node: str, schema: Schema) -> str:
         """Flink's datagen: the same number of rows, but other random values and no disorder."""
         options = self.pace_options | {
