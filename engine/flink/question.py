@@ -286,7 +286,9 @@ def _table(node: NodePlan, name: str, parts: Parts, *, has_marks: bool) -> dict[
             computed.append([timed, f"TO_TIMESTAMP_LTZ({quote(time.name)}{factor}, 3)"])
     is_insert = node.mode.is_insert_only
     upserts = source.update_kind is UpdateKind.ONLY_UPDATE_AFTER
-    if has_marks and time is not None and not is_insert:
+    key = list(getattr(source, "primary_key", ()) or ())
+    # Marks are rows that a filter takes out again, which Flink allows above no version of a temporal join.
+    if has_marks and time is not None and (key or not is_insert):
         message = "its watermarks, or its end, cannot be set among changes of rows."
         raise NotAskable(message, node.id)
     return {
@@ -297,6 +299,6 @@ def _table(node: NodePlan, name: str, parts: Parts, *, has_marks: bool) -> dict[
         "delay_ms": source.watermark_delay_ms or 0,
         "processing_time": processing_time,
         "mode": "insert" if is_insert else "upsert" if upserts else "all",
-        "key": list(getattr(source, "primary_key", ()) or ()),
+        "key": key,
         "marks": has_marks and time is not None,
     }
