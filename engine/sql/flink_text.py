@@ -81,6 +81,8 @@ def flink_text(expression: Expr, names: Mapping[str, str]) -> str:
 
 def _is_looser(operand: Expr, operation: Expr, place: str) -> bool:
     """Whether an operand that was put there needs parentheses."""
+    if isinstance(operation, exp.And | exp.Or) and type(operand) is type(operation):
+        return False
     own, around = _STRENGTHS.get(type(operand), _STRONGEST), _STRENGTHS[type(operation)]
     return own < around or (own == around and place != "this")
 
