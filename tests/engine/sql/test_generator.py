@@ -96,7 +96,8 @@ def test_columns_have_the_names_of_the_input() -> None:
     ("conditions", "written"),
     [
         (("a OR b", "c"), "(a OR b) AND c"),
-        (("a", "b AND c"), "a AND (b AND c)"),
+        (("a", "b AND c"), "a AND b AND c"),
+        (("a", "b OR (c OR d)"), "a AND (b OR (c OR d))"),
         (("a > 1", "NOT b"), "a > 1 AND NOT b"),
     ],
 )
