@@ -257,12 +257,20 @@ class Emitter:
         for name in above:
             if self.derived[name].schema.event_time is not None:
                 return self.derived[node].timeless
-            above += [edge.source for edge in self.edges if edge.target == name]
+            above += self.inputs_of(name)
         return ""
+
+    def node(self, node_id: str) -> Node:
+        """A node that was added."""
+        return next(node for node in self.nodes if node.id == node_id)
+
+    def inputs_of(self, node: str) -> list[str]:
+        """The inputs of a node, by port."""
+        return [edge.source for edge in self.edges if edge.target == node]
 
     def input_of(self, node: str) -> str:
         """The input of a node, or the first one of several."""
-        return next(edge.source for edge in self.edges if edge.target == node)
+        return self.inputs_of(node)[0]
 
     def narrowed(self, emitted: Emitted, columns: Sequence[str], at: Expr | None = None) -> Emitted:
         """The same rows with only these columns, at least one: as in Flink, unused columns stay out of the state."""
@@ -276,7 +284,7 @@ class Emitter:
 
     def project(self, node: str, columns: Sequence[tuple[str, str]], at: Expr | None = None) -> str:
         """Add a projection (names and Spark SQL expressions), merged with an unshared projection directly below."""
-        below = next(candidate for candidate in self.nodes if candidate.id == node)
+        below = self.node(node)
         is_shared = node in self.pinned or any(edge.source == node for edge in self.edges)
         if below.operator == "project" and not is_shared:
             merged = _merged(self.computed(node), columns)

@@ -70,7 +70,7 @@ def _emitted(emitter: Emitter, relation: Aggregate, used: frozenset[str]) -> Emi
 
 def _is_normalised(emitter: Emitter, node: str) -> bool:
     """Whether a node is a source with updates by key, or a filter on one."""
-    below = next(candidate for candidate in emitter.nodes if candidate.id == node)
+    below = emitter.node(node)
     if below.operator == Kept.operator:
         return _is_normalised(emitter, emitter.input_of(node))
     derived = emitter.derived[node]

@@ -8,6 +8,7 @@ Source: Flink RelTimeIndicatorConverter, StreamPhysicalGroupWindowAggregateRule.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from engine.expressions import Expression
@@ -34,8 +35,7 @@ def _was_time(emitter: Emitter, node_id: str, name: str) -> bool:
     schema = emitter.derived[node_id].schema
     if schema.column(name).time is not None:
         return True
-    node = next(candidate for candidate in emitter.nodes if candidate.id == node_id)
-    inputs = [edge.source for edge in emitter.edges if edge.target == node_id]
+    node, inputs = emitter.node(node_id), emitter.inputs_of(node_id)
     schemas = [emitter.derived[input_id].schema for input_id in inputs]
     if node.operator in _KEEPING:
         return name in schemas[0] and _was_time(emitter, inputs[0], name)
@@ -47,7 +47,7 @@ def _was_time(emitter: Emitter, node_id: str, name: str) -> bool:
         side, place = (0, place) if place < own else (1, place - own)
         return place < len(schemas[side]) and _was_time(emitter, inputs[side], schemas[side].names[place])
     if node.operator == "project":
-        items = {item["name"]: item["expression"] for item in node.parameters["columns"]}
+        items: Mapping[str, Any] = emitter.computed(node_id)
     elif node.operator == "aggregate":
         groups: list[Any] = node.parameters["group_by"]
         named = [{"name": item, "expression": quote(item)} if isinstance(item, str) else item for item in groups]

@@ -23,8 +23,7 @@ def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any])
     names = {item for item in group_by if isinstance(item, str)}
     if not names:
         return False
-    by_id = {node.id: node for node in emitter.nodes}
-    node = by_id[emitted.node]
+    node = emitter.node(emitted.node)
     # A computed column is no key, but a single row has the empty key.
     while True:
         if node.operator == "project":
@@ -36,17 +35,17 @@ def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any])
             names &= set(emitter.derived[emitter.input_of(node.id)].schema.names)
         else:
             break
-        node = by_id[emitter.input_of(node.id)]
+        node = emitter.node(emitter.input_of(node.id))
     is_unique = any(key <= names for key in emitter.derived[node.id].upsert_keys)
     return is_unique and not _hides_keys(emitter, node.id)
 
 
 def _hides_keys(emitter: Emitter, name: str) -> bool:
     """Whether the keys of a node come from a table with a watermark: Flink does not see these keys here."""
-    inputs = [edge.source for edge in emitter.edges if edge.target == name]
+    inputs = emitter.inputs_of(name)
     if not inputs:
         return any(column.time is not None for column in emitter.derived[name].schema)
-    operator = next(node.operator for node in emitter.nodes if node.id == name)
+    operator = emitter.node(name).operator
     passes_on = operator in ("project", "filter") or operator.endswith("join")
     return passes_on and any(_hides_keys(emitter, source) for source in inputs)
 
