@@ -68,8 +68,21 @@ class MadeUp(Source):
         return replace(table, columns=(*table.columns, Column(name, TIMESTAMP)))
 
     @classmethod
-    def pace(cls, options: DeclaredOptions) -> dict[str, Any]:
-        """The number of rows of a table, and its rate."""
+    def settings_of(cls, column: Column, options: DeclaredOptions) -> dict[str, Any]:
+        """The settings of a column of a table, whose options are taken. Raises StudioError."""
+        return {}
+
+    @classmethod
+    def parameters_of(cls, options: DeclaredOptions) -> dict[str, Any]:
+        """The parameters of a table: its columns with their settings, the number of rows, and its rate."""
+        columns = [
+            {"name": column.name, "type": column.type.flink, **cls.settings_of(column, options)}
+            for column in options.table.columns
+        ]
+        return {"columns": columns, **cls._pace(options)}
+
+    @classmethod
+    def _pace(cls, options: DeclaredOptions) -> dict[str, Any]:
         rows = options.number("number-of-rows")
         if rows is None:
             options.note(

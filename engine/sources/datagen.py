@@ -125,13 +125,14 @@ class Datagen(MadeUp):
     def from_table(cls, table: DeclaredTable) -> ReadTable:
         """Random values for its columns, or sequences."""
         options = DeclaredOptions(table)
-        columns = []
-        for column in table.columns:
-            field = f"fields.{column.name}"
-            given = [(name, options.number(f"{field}.{option}", read)) for option, name, read in _SETTINGS]
-            settings = {name: value for name, value in given if value is not None}
-            columns.append({"name": column.name, "type": column.type.flink, **settings})
-        return options.read({"columns": columns, **cls.pace(options)})
+        return options.read(cls.parameters_of(options))
+
+    @classmethod
+    def settings_of(cls, column: Column, options: DeclaredOptions) -> dict[str, Any]:
+        """Those that are given."""
+        field = f"fields.{column.name}"
+        given = [(name, options.number(f"{field}.{option}", read)) for option, name, read in _SETTINGS]
+        return {name: value for name, value in given if value is not None}
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name, which has other random values."""

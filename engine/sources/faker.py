@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from engine.contract.declared_table import Declared, DeclaredTable, ReadTable
 from engine.contract.derived import Derived
 from engine.contract.parameters import Parameters, parameter
 from engine.contract.scan import Scan
 from engine.errors import PipelineError
-from engine.model.schema import Schema
+from engine.model.schema import Column, Schema
 from engine.model.types import Array, Map, Row, Type
 from engine.reading.declared_options import DeclaredOptions
 from engine.reading.faker.records import PART_RECORDS, Element, FakedColumn, FakedPart, Recipe, read
@@ -110,27 +110,27 @@ class Faker(MadeUp):
     def from_table(cls, table: DeclaredTable) -> ReadTable:
         """Made-up values for its columns."""
         options = DeclaredOptions(table)
-        columns = []
-        for column in table.columns:
-            field = f"fields.{column.name}"
-            names = [name for name, _ in column.type.fields] if isinstance(column.type, Row) else []
-            names += ["key", "value"] if isinstance(column.type, Map) else []
-            given = {name: options.take(f"{field}.{name}.expression") for name in names}
-            settings = {
-                "name": column.name,
-                "type": column.type.flink,
-                "expression": options.take(f"{field}.expression"),
-                "elements": [{"name": name, "expression": text} for name, text in given.items() if text],
-                "length": options.number(f"{field}.length"),
-                "null_rate": options.number(f"{field}.null-rate", float),
-            }
-            columns.append({name: value for name, value in settings.items() if value not in (None, "", [])})
-        parameters = {"columns": columns, **cls.pace(options)}
+        parameters = cls.parameters_of(options)
         # The node itself reports an expression that cannot be read.
         with suppress(ValueError):
             for name in cls.model_validate(parameters).placeholders:
                 options.note(f"#{{{name}}} is not known here; its values are numbered names.")
         return options.read(parameters)
+
+    @classmethod
+    def settings_of(cls, column: Column, options: DeclaredOptions) -> dict[str, Any]:
+        """Its expression, or those of its parts, its length and the share of NULL."""
+        field = f"fields.{column.name}"
+        names = [name for name, _ in column.type.fields] if isinstance(column.type, Row) else []
+        names += ["key", "value"] if isinstance(column.type, Map) else []
+        given = {name: options.take(f"{field}.{name}.expression") for name in names}
+        settings = {
+            "expression": options.take(f"{field}.expression"),
+            "elements": [{"name": name, "expression": text} for name, text in given.items() if text],
+            "length": options.number(f"{field}.length"),
+            "null_rate": options.number(f"{field}.null-rate", float),
+        }
+        return {name: value for name, value in settings.items() if value not in (None, "", [])}
 
     def flink_sql(self, node: str, schema: Schema) -> str:
         """The connector of the same name, which chooses other values."""
