@@ -105,16 +105,16 @@ class Asking:
         ours = records_of(table, node.schema.names)
         seqs: list[int] = table.column(SEQ).to_pylist()
         try:
-            answer = ask(asked)
+            answer = self._answer(asked, ask)
         except NotAskable as error:
             return Asked(sink, node.schema.names, reason=error.sentence)
         comparison = self._compared(sink, ours, answer)
         if comparison.outcome is Outcome.DIFFERENT and asked.job["rows_per_second"]:
-            answer = ask(asked.slowly(SLOWLY))
+            answer = self._answer(asked.slowly(SLOWLY), ask)
             comparison = self._compared(sink, ours, answer)
         if comparison.outcome is Outcome.REFUSED:
             return Asked(sink, node.schema.names, comparison, tuple(ours), reason=_cause(answer["error"]))
-        theirs = self._theirs(sink, answer)
+        theirs = answer["changelog"]
         differs = comparison.outcome in (Outcome.DIFFERENT, Outcome.SAME_TABLE)
         event = None
         if comparison.at is not None and seqs:
@@ -138,16 +138,19 @@ class Asking:
             return Compared(Outcome.REFUSED)
         node = self.plan.node(sink)
         key = None if node.row_key is None else [node.schema.index(name) for name in node.row_key]
-        theirs = self._theirs(sink, answer)
-        return compared(ours, theirs, is_open=leaves_order_open(self.plan), key=key)
+        return compared(ours, answer["changelog"], is_open=leaves_order_open(self.plan), key=key)
 
-    def _theirs(self, sink: str, answer: dict[str, Any]) -> Records:
-        """Flink's changelog of the query, with numbers as the sink has them."""
-        types = [column.type for column in self.plan.node(sink).schema]
-        return [
+    def _answer(self, asked: Question, ask: Ask) -> dict[str, Any]:
+        """What Flink says, with the numbers of its changelog as the sink has them."""
+        answer = ask(asked)
+        if "error" in answer:
+            return answer
+        types = [column.type for column in self.plan.node(asked.sink).schema]
+        changelog = [
             (kind, *(inserted(value, type_) for value, type_ in zip(row, types, strict=True)))
             for kind, *row in answer["changelog"]
         ]
+        return {**answer, "changelog": changelog}
 
 
 def _cause(error: str) -> str:
