@@ -20,6 +20,10 @@ class Writing(NamedTuple):
     text: re.Pattern[str]
     number: str
 
+    def count(self, texts: Sequence[str]) -> int:
+        """How many of the texts are written so."""
+        return sum(map(bool, map(self.text.fullmatch, texts)))
+
 
 def _writing(words: str, thousands: str, point: str, number: str) -> Writing:
     whole = rf"(\d{{1,3}}({thousands}\d{{3}})+|\d+)" if thousands else r"\d+"
@@ -36,7 +40,7 @@ _WRITINGS: Final = (
 
 def writing_of(texts: Sequence[str], least: int) -> Writing | None:
     """How at least so many of the texts are written as numbers; None if they are not, or if a comma can mean both."""
-    counts = {writing: sum(map(bool, map(writing.text.fullmatch, texts))) for writing in _WRITINGS}
+    counts = {writing: writing.count(texts) for writing in _WRITINGS}
     most = max(counts.values())
     best = [writing for writing in _WRITINGS if counts[writing] == most]
     return best[0] if most >= max(least, 1) and len({writing.words for writing in best}) == 1 else None

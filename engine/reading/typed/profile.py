@@ -195,7 +195,7 @@ def _profile(name: str, type_: Type, texts: Sequence[str | None], note: str) -> 
     if pattern is not None:
         said = _share(sum(milliseconds(value, pattern) is not None for value in values), values, f"times as {pattern}")
     if writing is not None:
-        said = _share(sum(map(bool, map(writing.text.fullmatch, values))), values, writing.words)
+        said = _share(writing.count(values), values, writing.words)
     number = writing and writing.number.format(quote(name))
     return ColumnProfile(name, type_, type_, said + beside, unit, pattern, number, note, is_unique)
 
