@@ -85,6 +85,7 @@ class Records:
             None if self.watermarks is None else self.watermarks[places],
             None if self.now is None else self.now[places],
             None if self.ends is None else self.ends.at(places),
+            None if self.joint is None else self.joint[places],
         )
 
 
