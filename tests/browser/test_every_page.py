@@ -157,6 +157,9 @@ def go(page: Page, app: App, address: str) -> None:
     wait_until_settled(page)
     if address.startswith("build"):
         settled(page)
+    elif address.startswith("time-travel"):
+        # Its graph is laid out and fitted after the page is there.
+        expect(page.locator(".studio.time [data-edge]").first).to_be_visible()
 
 
 def in_the_dark(page: Page, width: int = VIEWPORT["width"]) -> list[str]:

@@ -7,7 +7,6 @@ stories, which have steps.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Final
 
 from playwright.sync_api import Page, TimeoutError
@@ -53,11 +52,16 @@ _UNTOLD: Final = r"""meanings => {
 
 
 def untold(page: Page) -> list[str]:
-    """Each such word with the text that it stands in. The glossary needs a moment to find what was drawn."""
-    with suppress(TimeoutError):
+    """Each such word with the text that it stands in, if it stays untold: the glossary needs a moment to find it.
+
+    What is drawn between two looks is new again, so that all being told once is the answer.
+    """
+    try:
         page.wait_for_function(f"words => !({_UNTOLD})(words).length", arg=_MEANINGS, timeout=20_000, polling=100)
-    found: list[str] = page.evaluate(_UNTOLD, _MEANINGS)
-    return found
+    except TimeoutError:
+        found: list[str] = page.evaluate(_UNTOLD, _MEANINGS)
+        return found
+    return []
 
 
 _OTHER_SPELLINGS: Final = r"""() => {
