@@ -61,10 +61,9 @@ def lookup(node: Node) -> type[Operator] | type[Source]:
     """The class of a node. Raises UnknownOperator, which lists the existing ones."""
     if node.operator == Unread.operator:
         return Unread
-    classes: dict[str, Any] = {**sources(), **operators()}
-    if node.operator not in classes:
-        raise UnknownOperator(node.id, node.operator, sorted(classes))
-    cls: type[Operator] | type[Source] = classes[node.operator]
+    cls = operators().get(node.operator) or sources().get(node.operator)
+    if cls is None:
+        raise UnknownOperator(node.id, node.operator, sorted((*sources(), *operators())))
     return cls
 
 

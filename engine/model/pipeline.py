@@ -139,6 +139,13 @@ class Pipeline(_Document):
         """The edges into a node, in the document's order."""
         return tuple(edge for edge in self.edges if edge.target == node_id)
 
+    def inputs_of_all(self) -> dict[str, list[Edge]]:
+        """By node, the edges into it, in the document's order."""
+        inputs: dict[str, list[Edge]] = {node.id: [] for node in self.nodes}
+        for edge in self.edges:
+            inputs[edge.target].append(edge)
+        return inputs
+
     def outputs(self, node_id: str) -> tuple[Edge, ...]:
         """The edges out of a node, in the document's order."""
         return tuple(edge for edge in self.edges if edge.source == node_id)
@@ -166,7 +173,8 @@ class Pipeline(_Document):
     def sorted_nodes(self) -> tuple[Node, ...]:
         """The nodes, each after its inputs, else in the document's order. Raises PipelineError on a cycle."""
         order = {node.id: at for at, node in enumerate(self.nodes)}
-        sorter = TopologicalSorter({node.id: [edge.source for edge in self.inputs(node.id)] for node in self.nodes})
+        inputs = self.inputs_of_all()
+        sorter = TopologicalSorter({name: [edge.source for edge in edges] for name, edges in inputs.items()})
         try:
             sorter.prepare()
         except CycleError as error:
@@ -176,13 +184,14 @@ class Pipeline(_Document):
         done: list[Node] = []
         while sorter.is_active():
             ready = sorted(sorter.get_ready(), key=lambda node_id: order[node_id])
-            done.extend(self.node(node_id) for node_id in ready)
+            done.extend(self.nodes[order[node_id]] for node_id in ready)
             sorter.done(*ready)
         return tuple(done)
 
     def check(self) -> None:
         """Raise PipelineError for a repeated id, an edge from or to nowhere, a cycle, or a group that is none."""
         seen: set[str] = set()
+        ids = {node.id for node in self.nodes}
         for node in self.nodes:
             if node.id.lower() in seen:
                 message = f"two nodes are called {node.id!r}; ids must differ in more than case."
@@ -190,7 +199,8 @@ class Pipeline(_Document):
             seen.add(node.id.lower())
         for edge in self.edges:
             for node_id in (edge.source, edge.target):
-                self.node(node_id)
+                if node_id not in ids:
+                    self.node(node_id)
         self._check_groups()
         self.sorted_nodes()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -52,12 +52,13 @@ def derive(
     done: dict[str, DerivedNode] = {}
     problems: list[StudioError] = []
     in_zone = zone(pipeline.options)
+    inputs = pipeline.inputs_of_all()
     for node in pipeline.sorted_nodes():
         try:
             operator = configured(node)
             if isinstance(operator, Unread):
                 raise operator.problem(node.id)
-            edges = _edges_by_port(pipeline, node, operator)
+            edges = _edges_by_port(inputs[node.id], node, operator)
             if any(edge.source not in done for edge in edges):
                 continue
             _check_outputs(node, edges, done)
@@ -138,9 +139,8 @@ def _steady(source: Source, derived: Derived) -> Collection[str]:
     return derived.schema.names if derived.is_insert_only else ()
 
 
-def _edges_by_port(pipeline: Pipeline, node: Node, operator: Operator | Source) -> tuple[Edge, ...]:
+def _edges_by_port(edges: Sequence[Edge], node: Node, operator: Operator | Source) -> tuple[Edge, ...]:
     """The input edges in port order. Raises PipelineError for a port with no edge or too many."""
-    edges = pipeline.inputs(node.id)
     ports = operator.ports
     for edge in edges:
         if not ports:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from sqlglot import exp
@@ -46,12 +47,12 @@ class Typed:
     expression: Expr
     names: Mapping[str, str]
 
-    @property
+    @cached_property
     def flink(self) -> str:
         """Flink SQL over the columns of the node's input."""
         return flink_text(self.expression, self.names)
 
-    @property
+    @cached_property
     def is_flink(self) -> bool:
         """Whether it is bound to the same in any place: what is random depends on where it stands."""
         return not any(

@@ -36,8 +36,6 @@ from engine.sql.scope import Scope
 
 Configured = TypeVar("Configured", bound=Parameters)
 
-_OF_TIME: Final = ("INTERVAL", "TIMESTAMP")
-"""Without one of these words, a type is told well enough by Spark SQL."""
 _BEFORE: Final = "SELECT\n"
 """Of one line, so that places in what follows are one line further down."""
 
@@ -75,7 +73,10 @@ def spark_of(
     Raises ExpressionError.
     """
     try:
-        return _spark_of(text, schema, analyzer, tuple(variables))
+        known = _known(text, schema, analyzer, tuple(variables))
+        if not known:
+            known.append(_spark_of(text, schema, analyzer, tuple(variables)))
+        return known[0]
     except SqlRejected as error:
         is_long = "\n" in text.strip() and error.line > 1
         place = f"line {error.line - 1}, column {error.column}: " if is_long else ""
@@ -88,7 +89,17 @@ def spark_of(
         raise ExpressionError(node, field, text, TOO_DEEP) from error
 
 
+def note_bound(expression: FlinkSql, schema: Schema, analyzer: Analyzer) -> None:
+    """What a query bound is not bound again when its document is planned. schema: the columns that it is over."""
+    _known(expression.flink, schema, analyzer, ()).append(expression.typed(expression.flink))
+
+
 @lru_cache(maxsize=8192)
+def _known(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[str, ...]) -> list[FlinkSql]:
+    """What a text is bound to; nothing before it was bound."""
+    return []
+
+
 def _spark_of(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[str, ...]) -> FlinkSql:
     tree = expression_in(text)
     scope = Scope.of(Scan(Table(Node(id="input", operator=""), schema.names, rows=rows_in(schema))), None)
@@ -98,10 +109,7 @@ def _spark_of(text: str, schema: Schema, analyzer: Analyzer, variables: tuple[st
     else:
         return OfMatches(schema, names, variables, analyzer, "").whole(bound(tree, scope, variables)).typed(text)
     writer = Writer(names, lambda part: analyzer.type_of(part, schema, "", ""), schema)
-    value = scope.bind(tree)
-    is_plain = not any(word in text.upper() for word in _OF_TIME)
-    written = writer.write(value) if is_plain else writer.result(value)
-    return written.typed(text)
+    return writer.result(scope.bind(tree)).typed(text)
 
 
 def _require_one_record(tree: Expr) -> None:

@@ -236,7 +236,7 @@ class Emitter:
             raise SqlRejected(_told(error, [] if operator_ is None else operator_.expressions), at) from error
         if output.above == NOTHING:
             output = replace(output, above=above_of(typed_operator, node.id, derived_inputs))
-        self.nodes.append(in_flink(node, operator_, seen(schemas)))
+        self.nodes.append(in_flink(node, operator_, seen(schemas), self.analyzer))
         self.bound[node.id] = typed_operator
         self.written[node.id] = at
         output = replace(output, node=node.id)

@@ -12,9 +12,11 @@ from engine.local.preview import first_records
 from engine.model.printing import cells
 from engine.planner import Plan, plan
 from engine.script import script_of
+from engine.sql import typed
 from engine.sql.algebra import Expr
 from engine.sql.rules import empty_pruning
 from engine.sql.rules.strong import is_contradiction
+from engine.sql.typed import expression_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,6 +91,22 @@ def test_a_condition_is_judged_once_however_many_views_stand_beside_it(
     monkeypatch.setattr(empty_pruning, "is_contradiction", counted)
     planned(beside(40), tmp_path)
     assert len(judged) == 40
+
+
+def test_what_views_compute_is_not_bound_again_when_they_are_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: list[str] = []
+
+    def noted(text: str) -> Expr:
+        texts.append(text)
+        return expression_in(text)
+
+    monkeypatch.setattr(typed, "expression_in", noted)
+    planned(
+        beside(3) + "SELECT k, FLOOR(ts TO HOUR) AS h, SUM(v * 2 - 7) FROM t GROUP BY k, FLOOR(ts TO HOUR);", tmp_path
+    )
+    assert set(texts) <= {"k", "v", "ts"}
 
 
 def test_the_last_node_of_a_view_has_its_name_also_if_the_query_needs_fewer_of_its_rows(tmp_path: Path) -> None:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from engine.contract.operator import Operator
+from engine.contract.operator import Analyzer, Operator
 from engine.contract.parameters import Parameters, marks_of
 from engine.errors import ExpressionError, StudioError
 from engine.expressions.analyzer import TypeRules
 from engine.expressions.flink_sql import FlinkSql, flink
 from engine.model.pipeline import Edge, Node, Pipeline
 from engine.model.schema import Column, Schema
-from engine.model.types import BIGINT, STRING, TIMESTAMP_NTZ
+from engine.model.types import BIGINT, STRING, TIMESTAMP_NTZ, Timestamp
 from engine.planner import check
 from engine.registry import operators, sources
 from engine.sql.in_flink import in_flink
@@ -329,16 +329,28 @@ def _models_in(annotation: Any) -> list[type[Parameters]]:
     return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
 
 
+@pytest.mark.parametrize("text", ["FLOOR(ts TO HOUR)", "CASE WHEN a > 1 THEN ts END", "ts", "ts + INTERVAL '1' DAY"])
+def test_a_moment_in_a_document_has_the_digits_of_what_it_is_made_of(text: str) -> None:
+    schema = Schema((Column("ts", Timestamp(6)), Column("a", BIGINT)))
+    assert TypeRules().type_of(spark_of(text, schema, TypeRules()), schema, "", "") == Timestamp(6)
+
+
+class OfDocuments(TypeRules):
+    """What a query bound is not known to them."""
+
+
 CASES = cases_in(Path(__file__).parents[2] / "conformance" / "cases")
 
 
 @pytest.mark.parametrize("path", CASES[::16], ids=lambda path: path.stem)
 def test_what_a_document_says_is_bound_to_what_was_written_for_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def checked(node: Node, operator: Operator, schema: Schema) -> Node:
+    def checked(node: Node, operator: Operator, schema: Schema, analyzer: Analyzer) -> Node:
         for text in operator.expressions:
             if isinstance(text, FlinkSql) and text.is_flink:
-                assert spark_of(text.flink, schema, TypeRules(), variables=operator.variables) == text
-        return in_flink(node, operator, schema)
+                bound = spark_of(text.flink, schema, OfDocuments(), variables=operator.variables)
+                assert bound == text
+                assert operator.variables or bound.digits == text.digits
+        return in_flink(node, operator, schema, analyzer)
 
     monkeypatch.setattr(emitter, "in_flink", checked)
     assert Case.read(path).pipeline(TypeRules()).nodes
