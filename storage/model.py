@@ -331,8 +331,6 @@ class Page(Paged[Record]):
     """A page of a changelog. `total` counts the records that pass the filter."""
 
     columns: tuple[str, ...]
-    next_after: int | None
-    """The keyset cursor of the following page, or None on the last."""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ and a page with a filter stops reading as soon as it is full.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from storage.changelogs.as_of import Order, TablesAsOf
 from storage.changelogs.exported_values import Format
 from storage.changelogs.exports import write_changelog, write_table
 from storage.changelogs.filters import conditions, order_of
-from storage.changelogs.search import Matches, Search, search
+from storage.changelogs.search import Found, Matches, rows_at, search
 from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
@@ -55,27 +54,35 @@ class Changelogs(OfAllRuns):
         *,
         filter: Filter = ALL,
         offset: int = 0,
-        after: int | None = None,
+        from_event: int | None = None,
         limit: int = 100,
         order: SortOrder | None = None,
     ) -> Page:
-        """A page of raw records in position order, or by a column.
+        """A page of raw records in position order, or by a column. Raises UnknownColumn, also for the order's.
 
-        Either by `offset`, or after the row `after` (the previous page's `next_after`), which is faster with a
-        filter far into a large changelog in position order. Raises UnknownColumn, also for the order's.
+        from_event: an event from which a search goes on. The offset is that from the first match there or after it, and
+        may be negative; the page is of what has been found between.
         """
         edge = self._runs.edge(run_id, node, port)
-        return self._page(edge, filter, offset, after, limit, order)
+        return self._page(edge, filter, offset, from_event, limit, order)
 
     def changes(
-        self, run_id: int, node: str, port: str = "out", *, filter: Filter = ALL, offset: int = 0, limit: int = 100
+        self,
+        run_id: int,
+        node: str,
+        port: str = "out",
+        *,
+        filter: Filter = ALL,
+        offset: int = 0,
+        from_event: int | None = None,
+        limit: int = 100,
     ) -> ChangePage:
         """The same page with each -U and its +U paired into one change, so it may hold fewer entries.
 
         A change is shown when either record passes the filter, on the page of the first that does.
         """
         edge = self._runs.edge(run_id, node, port)
-        page = self._page(edge, filter, offset, None, limit)
+        page = self._page(edge, filter, offset, from_event, limit)
         updates = (RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER)
         near = {
             row + near
@@ -95,9 +102,9 @@ class Changelogs(OfAllRuns):
         edge = self._runs.edge(run_id, node, port)
         if _is_by_kind(filter):
             return self._count(edge, replace(filter, to_seq=seq - 1)), self._count(edge, filter)
-        if self._searched(edge, filter) is not None:
-            self.search(run_id, node, found := Search(seq), port, filter=filter)
-            return found.before, found.total
+        if (matches := self._searched(edge, filter)) is not None:
+            self.search(run_id, node, seq, port, filter=filter)
+            return matches.found(seq).before, matches.total
 
         def both() -> int:
             where, values = self._matching(edge, filter)
@@ -111,32 +118,29 @@ class Changelogs(OfAllRuns):
         before = self._counts.get((*_count_key(edge, filter), seq), both)
         return before, self._count(edge, filter)
 
-    def search(self, run_id: int, node: str, found: Search, port: str = "out", *, filter: Filter = ALL) -> None:
-        """Find and count the records that pass the filter, as `counts` does, noting in `found` what is found so far.
+    def search(
+        self,
+        run_id: int,
+        node: str,
+        seq: int,
+        port: str = "out",
+        *,
+        filter: Filter = ALL,
+        is_awaited: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Find and count the records that pass the filter, from event `seq` on in both directions.
 
-        Afterwards, the counts are known for any event, and where the pages are. What is found stays if it is ended.
+        `found` tells what is found so far. Afterwards, `counts` are known for any event, and where the pages are. What
+        is found stays if the search is ended, as it is before its next part if it is not awaited any more.
         """
         edge = self._runs.edge(run_id, node, port)
-        search(
-            self._database,
-            edge,
-            filter,
-            found,
-            self._matches.get(_count_key(edge, filter), lambda: Matches(edge.total)),
-        )
+        matches = self._matches.get(_count_key(edge, filter), lambda: Matches(edge.total))
+        search(self._database, edge, filter, seq, matches, is_awaited)
 
-    def is_counted(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> bool:
-        """Whether `counts` has the answer at hand."""
-        edge = self._runs.edge(run_id, node, port)
-        if self._searched(edge, filter) is not None:
-            return True
-        key = _count_key(edge, filter)
-        return self._counts.known(key) is not None and self._counts.known((*key, seq)) is not None
-
-    def records(self, run_id: int, node: str, rows: Collection[int], port: str = "out") -> tuple[Record, ...]:
-        """The records in these rows, in position order."""
-        by_row = records_at(self._database, self._runs.edge(run_id, node, port), rows)
-        return tuple(by_row[row] for row in sorted(by_row))
+    def found(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> Found:
+        """What a search has found so far, as of event `seq`; at once."""
+        matches = self._matches.known(_count_key(self._runs.edge(run_id, node, port), filter))
+        return Found() if matches is None else matches.found(seq)
 
     def table_as_of(
         self,
@@ -219,36 +223,33 @@ class Changelogs(OfAllRuns):
         return write_table(self._database, edge, rows, filter.of_rows, path, format, safe=for_spreadsheets)
 
     def _page(
-        self, edge: Edge, wanted: Filter, offset: int, after: int | None, limit: int, order: SortOrder | None = None
+        self,
+        edge: Edge,
+        wanted: Filter,
+        offset: int,
+        from_event: int | None,
+        limit: int,
+        order: SortOrder | None = None,
     ) -> Page:
-        matches = self._searched(edge, wanted) if order is None else None
-        matching_rows = matches.rows if matches is not None else None
-        if matching_rows is not None:
-            start = offset if after is None else bisect_right(matching_rows, after)
-            at = records_at(self._database, edge, matching_rows[start : start + limit])
-            page_records = tuple(at[row] for row in sorted(at))
-            last = page_records[-1].row if page_records and start + limit < len(matching_rows) else None
-            return Page(page_records, len(matching_rows), offset, edge.names, last)
+        matches = self._searched(edge, wanted) if order is None and from_event is None else None
+        if from_event is not None:
+            matches = self._matches.known(_count_key(edge, wanted)) or Matches(edge.total)
+        if matches is not None:
+            places = matches.places(offset, limit, from_event)
+            matching = [row for place in places for row in rows_at(self._database, edge, wanted, matches, place)]
+            at = records_at(self._database, edge, matching)
+            return Page(tuple(at[row] for row in matching), matches.total, offset, edge.names)
         where, values = self._matching(edge, wanted)
-        # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
-        if after is not None:
-            where = f"{where} AND c.rowid > {int(after)}"
-            skip = 0
-        elif wanted.is_empty and order is None:
+        skip = offset
+        if wanted.is_empty and order is None:
             where, skip = f"c.rowid >= {int(offset)}", 0
-        elif matches is not None:
-            first, skip = matches.place(offset)
-            where = f"c.rowid >= {first} AND ({where})"
-        else:
-            skip = offset
-        paged, records = f"{order_of(edge, order)} LIMIT {limit + 1} OFFSET {skip}", records_of(edge)
+        # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
+        paged, records = f"{order_of(edge, order)} LIMIT {limit} OFFSET {skip}", records_of(edge)
         if order is not None:
             # Of all records only what they are sorted by is read, and whole ones for the page.
             where, paged = f"c.rowid IN (SELECT c.rowid FROM {records} c WHERE {where} {paged})", order_of(edge, order)
         rows = self._database.rows(f"SELECT {record_columns(edge)} FROM {records} c WHERE {where} {paged}", values)
-        page_records = tuple(to_record(row) for row in rows[:limit])
-        next_after = page_records[-1].row if len(rows) > limit and page_records and order is None else None
-        return Page(page_records, self._count(edge, wanted), offset, edge.names, next_after)
+        return Page(tuple(map(to_record, rows)), self._count(edge, wanted), offset, edge.names)
 
     def _near(self, edge: Edge, wanted: Filter, seq: int, way: int, last: int) -> int | None:
         """The next event from `seq` on with a record that passes the filter, in ever wider steps.

@@ -1,13 +1,15 @@
 """The search of an edge for the records that pass a filter: slice by slice, so that the first of them show at once.
 
-It begins at an event and, after the last record, goes on at the first one. What it has found stays, slice by slice: a
-search from another event looks at the other slices only.
+It begins at an event and goes away from it in both directions: the matches around the event can be paged through while
+the others are still counted. What it has found stays, slice by slice: a search from another event looks at the other
+slices only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from storage.changelogs.filters import Ends, conditions, ends_of
 from storage.database.connection import Database
@@ -32,13 +34,44 @@ class _Slice:
     ends: Ends
 
 
+@dataclass(frozen=True)
+class Found:
+    """What is known of the records that pass a filter. part: of all records, those that were looked at, from 0 to 1.
+
+    total: the matches there. before, after: of them those before an event and those from it on, without a gap between
+    that is unknown.
+    """
+
+    part: float = 0.0
+    total: int = 0
+    before: int = 0
+    after: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all records were looked at."""
+        return self.part == 1.0
+
+
+class Place(NamedTuple):
+    """Some matches of the slice that begins at the row `first`: so many, after as many others there."""
+
+    first: int
+    skip: int
+    limit: int
+
+
 @dataclass
 class Matches:
-    """What is known of the records of an edge that pass a filter. size: the rows of a slice. records: of the edge."""
+    """What is known of the records of an edge that pass a filter. size: the rows of a slice. records: of the edge.
+
+    starts: by event, the first row of its slice, and the matches there before it.
+    """
 
     records: int
     size: int = field(default_factory=lambda: _SLICE)
     slices: dict[int, _Slice] = field(default_factory=dict)
+    starts: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -65,57 +98,82 @@ class Matches:
             ends |= {name: _wider(ends.get(name), pair) for name, pair in part.ends.items()}
         return ends
 
-    def place(self, offset: int) -> tuple[int, int]:
-        """Where the match with this index is: its slice's first row, and its index among the matches from there on."""
-        for first in sorted(self.slices):
-            if offset < self.slices[first].matches:
-                return first, offset
-            offset -= self.slices[first].matches
-        return self.records, 0
+    def found(self, seq: int) -> Found:
+        """What is known, as of an event."""
+        if seq not in self.starts:
+            return Found(total=self.total)
+        first, before = self.starts[seq]
+        low = high = first
+        while low - self.size in self.slices:
+            low -= self.size
+            before += self.slices[low].matches
+        within = 0
+        while high in self.slices:
+            within += self.slices[high].matches
+            high += self.size
+        looked = sum(min(self.size, self.records - first) for first in tuple(self.slices))
+        return Found(looked / self.records, self.total, before, within - self.starts[seq][1])
+
+    def places(self, offset: int, number: int, seq: int | None) -> Iterator[Place]:
+        """Where so many matches are, from an offset on, as far as nothing between is unknown.
+
+        The offset is that from the first match of all, or from the first one at an event or after it.
+        """
+        if seq is not None and seq not in self.starts:
+            return
+        first, before = (0, 0) if seq is None else self.starts[seq]
+        index = before + offset
+        while index < 0 and first - self.size in self.slices:
+            first -= self.size
+            index += self.slices[first].matches
+        index = max(index, 0)
+        while number > 0 and first in self.slices:
+            there = min(number, max(self.slices[first].matches - index, 0))
+            if there:
+                yield Place(first, index, there)
+            index, number, first = max(index - self.slices[first].matches, 0), number - there, first + self.size
 
 
-@dataclass
-class Search:
-    """What is found so far. seq: the event at which it begins. part: of the records that were looked at, from 0 to 1.
+def search(
+    database: Database, edge: Edge, wanted: Filter, seq: int, matches: Matches, is_awaited: Callable[[], bool]
+) -> None:
+    """Note in `matches` what is found, as it is found: the records nearest to an event first. Raises UnknownColumn.
 
-    before: the matches before the event. total: of all. rows: of the matches, in the order in which they were found;
-    some of them if there are more than MOST_ROWS.
+    It ends before the next slice if nobody awaits it any more.
     """
-
-    seq: int = 0
-    part: float = 0.0
-    before: int = 0
-    total: int = 0
-    rows: list[int] = field(default_factory=list)
-
-
-def search(database: Database, edge: Edge, wanted: Filter, found: Search, matches: Matches) -> None:
-    """Note in `found` and `matches` what is found, as it is found. Raises UnknownColumn."""
     conditions(edge, wanted)
-    at_event = database.integer(f"SELECT c.rowid FROM {records_of(edge)} c WHERE c.seq >= ? LIMIT 1", [found.seq])
+    at_event = database.integer(f"SELECT c.rowid FROM {records_of(edge)} c WHERE c.seq >= ? LIMIT 1", [seq])
     start, size = matches.records if at_event is None else at_event, matches.size
-    firsts, looked = range(0, matches.records, size), 0
-    earlier: list[int] = []
-    begin = start // size
-    for first in (*firsts[begin:], *firsts[:begin]):
-        end = min(first + size, matches.records)
-        if (part := matches.slices.get(first)) is None:
-            part = _looked_at(
-                database, edge, wanted, first, end, max(MOST_ROWS + 1 if matches.total <= MOST_ROWS else 0, _SHOWN)
-            )
-            matches.slices[first] = part
-        found.before += _before(database, edge, wanted, part, first, end, start)
-        found.rows += (row for row in part.rows if row >= start or first != begin * size)
-        earlier += (row for row in part.rows if row < start and first == begin * size)
-        looked += end - first
-        found.total += part.matches
-        found.part = looked / matches.records
-    found.rows += earlier
+    begin = min(start, max(matches.records - 1, 0)) // size * size
+    for first in sorted(range(0, matches.records, size), key=lambda first: abs(first - begin)):
+        if not is_awaited():
+            return
+        if first not in matches.slices:
+            most_rows = max(MOST_ROWS + 1 if matches.total <= MOST_ROWS else 0, _SHOWN)
+            matches.slices[first] = _looked_at(database, edge, wanted, first, matches, most_rows)
+        if first == begin and seq not in matches.starts:
+            matches.starts[seq] = first, _before(database, edge, wanted, matches, first, start)
 
 
-def _looked_at(database: Database, edge: Edge, wanted: Filter, first: int, end: int, most_rows: int) -> _Slice:
-    there = f"FROM {records_of(edge)} c WHERE c.rowid >= {first} AND c.rowid < {end}"
-    asked = ends_of(edge, wanted)
+def rows_at(database: Database, edge: Edge, wanted: Filter, matches: Matches, place: Place) -> Sequence[int]:
+    """The rows of the matches at a place."""
+    part, end = matches.slices[place.first], place.skip + place.limit
+    if end <= len(part.rows):
+        return part.rows[place.skip : end]
+    where, values = conditions(edge, wanted, ends=part.ends)
+    # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
+    sql = f"SELECT c.rowid {_there(edge, place.first, matches)} AND ({where}) LIMIT {place.limit} OFFSET {place.skip}"
+    return [int(row) for (row,) in database.rows(sql, values)]
+
+
+def _there(edge: Edge, first: int, matches: Matches, end: int | None = None) -> str:
+    """The FROM and the WHERE of the rows of a slice, or of those before the row `end`."""
+    end = min(first + matches.size, matches.records) if end is None else end
+    return f"FROM {records_of(edge)} c WHERE c.rowid >= {first} AND c.rowid < {end}"
+
+
+def _looked_at(database: Database, edge: Edge, wanted: Filter, first: int, matches: Matches, most_rows: int) -> _Slice:
+    there, asked = _there(edge, first, matches), ends_of(edge, wanted)
     found = database.rows(f"SELECT {', '.join(asked.values())} {there}")[0] if asked else ()
     ends = {name: None if None in pair else (pair[0], pair[1]) for name, pair in zip(asked, found, strict=True)}
     where, values = conditions(edge, wanted, ends=ends)
@@ -124,16 +182,15 @@ def _looked_at(database: Database, edge: Edge, wanted: Filter, first: int, end: 
     return _Slice(int(total), tuple(rows or ()), ends)
 
 
-def _before(database: Database, edge: Edge, wanted: Filter, part: _Slice, first: int, end: int, start: int) -> int:
+def _before(database: Database, edge: Edge, wanted: Filter, matches: Matches, first: int, start: int) -> int:
     """The matches of a slice before the row `start`."""
-    if start >= end or start <= first:
-        return part.matches if start >= end else 0
+    part = matches.slices[first]
     if part.matches <= len(part.rows):
         return sum(row < start for row in part.rows)
+    if start >= first + matches.size:
+        return part.matches
     where, values = conditions(edge, wanted, ends=part.ends)
-    return database.count(
-        f"FROM {records_of(edge)} c WHERE c.rowid >= {first} AND c.rowid < {start} AND ({where})", values
-    )
+    return database.count(f"{_there(edge, first, matches, start)} AND ({where})", values)
 
 
 def _wider(ends: tuple[int, int] | None, others: tuple[int, int] | None) -> tuple[int, int] | None:

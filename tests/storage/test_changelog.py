@@ -90,18 +90,13 @@ def test_a_filter_keeps_the_records_that_meet_all_of_it(
     assert store.changelog.counts(run_id, "totals", 3, filter=wanted) == (before, len(rows))
 
 
-def test_pages_by_offset_and_by_cursor_are_the_same(store: Store, run_id: int) -> None:
+def test_pages_go_on_from_an_offset(store: Store, run_id: int) -> None:
     first = store.changelog.page(run_id, "totals", limit=3)
-    assert (len(first.records), first.total, first.next_after) == (3, 4, 2)
-    by_cursor = store.changelog.page(run_id, "totals", after=first.next_after, limit=3)
-    by_offset = store.changelog.page(run_id, "totals", offset=3, limit=3)
-    assert by_cursor.records == by_offset.records
-    assert by_cursor.next_after is None
-    wanted = Filter(text="hello")
-    filtered = store.changelog.page(run_id, "totals", filter=wanted, offset=1, limit=1)
+    assert ([record.row for record in first.records], first.total) == ([0, 1, 2], 4)
+    second = store.changelog.page(run_id, "totals", offset=3, limit=3)
+    assert [record.row for record in second.records] == [3]
+    filtered = store.changelog.page(run_id, "totals", filter=Filter(text="hello"), offset=1, limit=1)
     assert [record.row for record in filtered.records] == [2]
-    after = store.changelog.page(run_id, "totals", filter=wanted, after=0, limit=1)
-    assert after.records == filtered.records
 
 
 def test_records_are_sorted_by_a_column_with_the_stored_order_for_ties(store: Store, run_id: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from storage import Store
 from storage.changelogs import search as module
-from storage.changelogs.search import Search
+from storage.changelogs.search import Found
 from storage.wanted import Comparison, Filter, SortOrder, Term, equal
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
 
@@ -30,6 +30,8 @@ WANTED = {
     "a term": Filter(terms=equal([("n", 22)])),
     "from an event on": Filter(text="Name 3", from_seq=8, to_seq=16),
 }
+# By event, how many records a search in slices of 5 has looked at after each slice but the last: the last has 4.
+FROM_THERE = {0: (5, 10, 15, 20), 12: (5, 10, 15, 20), ROWS + 1: (4, 9, 14, 19)}
 
 
 @pytest.fixture
@@ -50,23 +52,54 @@ def test_counts_and_pages_are_those_of_one_query(
 ) -> None:
     changes = store.changelog
     whole = changes.page(run_id, "items", filter=wanted, limit=ROWS)
-    matches = [record.row for record in whole.records]
     monkeypatch.setattr(module, "MOST_ROWS", most)
     for seq in (0, 1, 12, ROWS, ROWS + 1):
-        found = Search(seq)
-        changes.search(run_id, "items", found, filter=wanted)
-        expected = (sum(record.seq < seq for record in whole.records), whole.total)
-        assert (found.before, found.total, found.part) == (*expected, 1.0)
-        assert changes.is_counted(run_id, "items", seq, filter=wanted)
-        assert changes.counts(run_id, "items", seq, filter=wanted) == expected
-        # What is found first is at or after the event.
-        assert found.rows[:1] == [row for row in [*matches[expected[0] :], *matches[: expected[0]]][:1] if found.rows]
+        changes.search(run_id, "items", seq, filter=wanted)
+        before = sum(record.seq < seq for record in whole.records)
+        found = changes.found(run_id, "items", seq, filter=wanted)
+        assert found == Found(1.0, whole.total, before, whole.total - before)
+        assert found.is_whole
+        assert changes.counts(run_id, "items", seq, filter=wanted) == (before, whole.total)
+        for offset in range(-before, whole.total - before + 1, 3):
+            page = changes.page(run_id, "items", filter=wanted, from_event=seq, offset=offset, limit=4)
+            assert page.records == whole.records[before + offset :][:4]
     for offset in range(0, whole.total + 1, 2):
         page = changes.page(run_id, "items", filter=wanted, offset=offset, limit=3)
         assert page.records == whole.records[offset : offset + 3]
-        assert page.next_after == (page.records[-1].row if offset + 3 < whole.total else None)
-        after = changes.page(run_id, "items", filter=wanted, after=offset, limit=3)
-        assert after.records == tuple(each for each in whole.records if each.row > offset)[:3]
+
+
+@pytest.mark.parametrize("most", [0, 10_000])
+@pytest.mark.parametrize("wanted", [WANTED["digits of a column"], WANTED["everything"]])
+@pytest.mark.parametrize("seq", [0, 12, ROWS + 1])
+def test_what_is_found_around_an_event_has_pages_while_the_search_goes_on(
+    seq: int, wanted: Filter, most: int, store: Store, run_id: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SLICE", 5)
+    monkeypatch.setattr(module, "MOST_ROWS", most)
+    monkeypatch.setattr(module, "_SHOWN", 1)
+    changes, founds = store.changelog, []
+    whole = changes.page(run_id, "items", filter=wanted, limit=ROWS).records
+    before = sum(record.seq < seq for record in whole)
+
+    def looks() -> bool:
+        founds.append(found := changes.found(run_id, "items", seq, filter=wanted))
+        for offset in range(-found.before, found.after + 1):
+            page = changes.page(run_id, "items", filter=wanted, from_event=seq, offset=offset, limit=3)
+            there = whole[before + offset : before + min(offset + 3, found.after)]
+            assert page.records == there
+        return True
+
+    looks()
+    changes.search(run_id, "items", seq, filter=wanted, is_awaited=looks)
+    looks()
+    assert [found.part for found in founds] == [0, 0, *(part / ROWS for part in FROM_THERE[seq]), 1]
+
+
+def test_a_search_ends_if_nobody_awaits_it(store: Store, run_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SLICE", 5)
+    awaited, wanted = iter([True, True, False]), WANTED["everything"]
+    store.changelog.search(run_id, "items", 1, filter=wanted, is_awaited=lambda: next(awaited))
+    assert store.changelog.found(run_id, "items", 1, filter=wanted) == Found(10 / ROWS, 10, 0, 10)
 
 
 @pytest.mark.parametrize("most", [0, 5, 10_000])
@@ -89,21 +122,21 @@ def test_a_search_that_was_ended_goes_on_with_the_other_slices(
 
     ends_after(1)
     with contextlib.suppress(KeyboardInterrupt):
-        changes.search(run_id, "items", Search(12), filter=wanted)
+        changes.search(run_id, "items", 12, filter=wanted)
     assert changes.count(run_id, "items", filter=wanted) == 2
     ends_after(-1)
     for seq in (1, 12, ROWS):
-        found = Search(seq)
-        changes.search(run_id, "items", found, filter=wanted)
-        assert (found.before, found.total, found.part) == (sum(at < seq for at in (2, 20)), 2, 1.0)
+        changes.search(run_id, "items", seq, filter=wanted)
+        before = sum(at < seq for at in (2, 20))
+        assert changes.found(run_id, "items", seq, filter=wanted) == Found(1.0, 2, before, 2 - before)
     assert len(looked) == len({*looked}), "no slice is looked at twice"
 
 
 def test_an_edge_without_records_has_nothing_to_find(store: Store, tmp_path: Path) -> None:
     run_id = recorded(store, tmp_path, PLAN, Epoch(records={"items": []}))
-    found = Search(1)
-    store.changelog.search(run_id, "items", found, filter=Filter(text="a"))
-    assert (found.total, found.rows) == (0, [])
+    store.changelog.search(run_id, "items", 1, filter=Filter(text="a"))
+    assert store.changelog.found(run_id, "items", 1, filter=Filter(text="a")) == Found()
+    assert store.changelog.counts(run_id, "items", 1, filter=Filter(text="a")) == (0, 0)
 
 
 @pytest.mark.parametrize("wanted", ["a text in any case", "digits", "nothing"])
@@ -115,7 +148,7 @@ def test_what_was_found_answers_the_other_questions(
     seqs = [record.seq for record in changes.page(run_id, "items", filter=found, limit=ROWS).records]
     for is_searched in (False, True):
         if is_searched:
-            changes.search(run_id, "items", Search(30), filter=found)
+            changes.search(run_id, "items", 30, filter=found)
         for seq in (0, 30, ROWS + 1):
             table = changes.table_as_of(run_id, "items", seq, filter=found, limit=ROWS)
             assert [row.seq for row in table.rows] == [at for at in seqs if at <= seq]

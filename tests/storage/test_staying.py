@@ -59,7 +59,6 @@ Ask = Callable[[Store, int, Edge], Any]
 QUESTIONS: dict[str, Ask] = {
     "first page": lambda store, run, edge: store.changelog.page(run, edge.node, edge.port, limit=5),
     "page by offset": lambda store, run, edge: store.changelog.page(run, edge.node, edge.port, offset=3, limit=4),
-    "page after a row": lambda store, run, edge: store.changelog.page(run, edge.node, edge.port, after=2, limit=4),
     "page by a column": lambda store, run, edge: store.changelog.page(
         run, edge.node, edge.port, order=SortOrder(edge.names[0], True), limit=9
     ),
@@ -71,7 +70,11 @@ QUESTIONS: dict[str, Ask] = {
         run, edge.node, edge.port, filter=Filter(from_seq=2, to_seq=4)
     ),
     "counts": lambda store, run, edge: store.changelog.counts(run, edge.node, 3, edge.port),
-    "some records": lambda store, run, edge: store.changelog.records(run, edge.node, [0, 2, 5], edge.port),
+    "a search": lambda store, run, edge: (
+        store.changelog.search(run, edge.node, 3, edge.port, filter=Filter(text="1")),
+        store.changelog.found(run, edge.node, 3, edge.port, filter=Filter(text="1")),
+        store.changelog.page(run, edge.node, edge.port, filter=Filter(text="1"), from_event=3, offset=-2, limit=4),
+    ),
     "table as of events": lambda store, run, edge: [
         store.changelog.table_as_of(run, edge.node, seq, edge.port) for seq in (1, 3, 99)
     ],

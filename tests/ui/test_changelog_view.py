@@ -10,8 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from storage import Store
-from storage.model import Record
-from storage.wanted import Comparison, Filter, Term
+from storage.changelogs import search as search_module
+from storage.database.connection import Database
+from storage.errors import StoreReadFailed
+from storage.wanted import Comparison, Term
 from tests.ui.conftest import OpenView
 from tests.ui.drawn import current_rows, html_of, rows_of
 from ui.components.changelog.terms import FilterError, parse_terms
@@ -279,47 +281,73 @@ def test_a_large_edge_is_searched_and_sorted_in_a_thread_of_its_own(
     assert [row[3] for row in rows_of(app, f"records-{run}-inner-grid")] == ["World"] + ["Hello"] * 3
 
 
-def page_of_a_search() -> None:
-    import streamlit as st
+class Slow:
+    """A search that looks at a slice of two records each time it is let on."""
 
-    from storage.wanted import Filter
-    from ui.components.changelog.looking import counted
-    from ui.shell import workspace
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("ui.components.changelog.looking.LARGE", 0)
+        monkeypatch.setattr("ui.components.changelog.looking._SHORT_S", 0.2)
+        monkeypatch.setattr("storage.changelogs.search._SLICE", 2)
+        self._let_on, interrupted = threading.Semaphore(0), threading.Event()
+        look = search_module._looked_at
 
-    run, event = st.session_state["asked"]
-    edge = workspace.store().runs.edge(run, "inner")
-    shown: list[tuple[Record, ...]] = []
-    st.session_state["counted"] = counted(edge, Filter(text="HELL"), event, st.empty(), shown.append)
-    st.session_state["shown"] = shown
+        def waits(database: Database, *asked: Any) -> Any:
+            while not self._let_on.acquire(timeout=0.01):
+                if interrupted.is_set():
+                    interrupted.clear()
+                    raise StoreReadFailed(database.path, "Interrupted.")
+            return look(database, *asked)
+
+        monkeypatch.setattr(search_module, "_looked_at", waits)
+        monkeypatch.setattr(Database, "interrupt", lambda *_: interrupted.set())
+
+    def on(self) -> None:
+        self._let_on.release()
 
 
-def test_the_first_matches_are_shown_while_a_large_edge_is_searched(
-    seeded: dict[str, int], store: Store, monkeypatch: pytest.MonkeyPatch
+def titles(app: AppTest) -> list[str]:
+    return [text.value for text in app.markdown if text.value.startswith("**Changelog**")]
+
+
+def test_the_page_is_shown_before_its_records_are_counted(
+    seeded: dict[str, int], store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.components.changelog.looking.LARGE", 0)
-    monkeypatch.setattr("ui.components.changelog.looking._SHORT_S", 0.0)
-    app = AppTest.from_function(page_of_a_search)
-    app.session_state["asked"] = seeded["word_count"], 3
-    search, looked = store.changelog.search, threading.Event()
-    records = store.changelog.records
-
-    def waits(*output: Any, **more: Any) -> None:
-        search(*output, **more)
-        assert looked.wait(20)
-
-    def looks(*output: Any) -> tuple[Record, ...]:
-        looked.set()
-        return records(*output)
-
-    monkeypatch.setattr(store.changelog, "search", waits)
-    monkeypatch.setattr(store.changelog, "records", looks)
+    run, slow = seeded["word_count"], Slow(store, monkeypatch)
+    key = f"records-{run}-inner-near"
+    app = open_view("changelog", run=run, edge="inner", event=1, contains="HELL")
+    assert titles(app) == ["**Changelog** · no record matches the filter so far, :gray[0 % searched]"]
+    slow.on()
     app.run()
-    assert not app.exception
-    [first] = app.session_state["shown"]
-    assert [record.values[0] for record in first] == ["Hello"] * 3
-    assert app.session_state["counted"] == store.changelog.counts(
-        seeded["word_count"], "inner", 3, filter=Filter(text="HELL")
-    )
-    # The second time, nothing is searched.
+    assert titles(app) == ["**Changelog** · at least 1 record matches the filter, :gray[50 % searched]"]
+    assert [row[0] for row in rows_of(app, f"{key}-grid")] == ["1"]
+    assert "Its rows that match the filter are shown when all records are searched." in [
+        caption.value for caption in app.caption
+    ]
+    slow.on()
     app.run()
-    assert app.session_state["shown"] == []
+    assert titles(app) == ["**Changelog** · 3 records match the filter"]
+    assert [row[0] for row in rows_of(app, f"records-{run}-inner-grid")] == ["1", "3", "3"]
+    assert rows_of(app, f"as-of-{run}-inner-grid") == [["Hello", "1"]]
+
+
+def test_a_search_stops_and_goes_on_and_another_filter_ends_it(
+    seeded: dict[str, int], store: Store, open_view: OpenView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, slow = seeded["word_count"], Slow(store, monkeypatch)
+    slow.on()
+    app = open_view("changelog", run=run, edge="inner", event=1, contains="HELL")
+    searching = app.session_state["search"]
+    first = searching.asked
+    app.button(key="search-stop").click().run()
+    assert first.wait(0)
+    assert titles(app) == ["**Changelog** · at least 1 record matches the filter, :gray[50 % searched]"]
+    app.button(key="search-stop").click().run()
+    second = searching.asked
+    assert second is not first
+    app.text_input(key=f"text-{run}-inner").set_value("WOR").run()
+    assert second.wait(0)
+    slow.on()
+    slow.on()
+    app.run()
+    assert titles(app) == ["**Changelog** · 1 record matches the filter"]
+    assert searching.asked is None

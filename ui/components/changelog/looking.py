@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import streamlit as st
 
-from storage.changelogs.search import Search
+from storage.changelogs.search import Found
 from storage.database.cache import LARGE
-from storage.model import Edge, Record
+from storage.database.following import Following
+from storage.model import Edge
 from storage.wanted import Filter, SortOrder
 from ui.shell import words, workspace
-from ui.shell.guard import guarded
+from ui.shell.guard import guarded, guarded_fragment
+from ui.shell.kept import kept
 from ui.shell.state import state
 
 if TYPE_CHECKING:
@@ -22,7 +27,8 @@ T = TypeVar("T")
 _SHORT_S: Final = 0.5
 # The browser needs CPU time for each progress that it draws, which the search then lacks.
 _LOOK_S: Final = 0.25
-_FIRST: Final = 100
+# A busy browser asks late for the next progress.
+_AWAITED_S: Final = 10.0
 
 
 def _reads_columns(wanted: Filter) -> bool:
@@ -63,36 +69,82 @@ def answered(
             place.empty()
 
 
-def counted(
-    edge: Edge, wanted: Filter, event: int, place: DeltaGenerator, show: Callable[[Sequence[Record]], None]
-) -> tuple[int, int]:
-    """How many records pass a filter before an event, and in all.
+@dataclass
+class _Searching:
+    """The search of a session. of: what is searched, and from which event. seen_s: when its page was drawn last."""
 
-    If a large edge has to be searched for that, those found first, from the event on, are shown until it is known.
-    place: of the progress, an empty element. Any action on the page meanwhile ends the search.
+    of: Hashable = None
+    asked: Following[None] | None = None
+    seen_s: float = 0.0
+    is_stopped: bool = False
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has begun, and not ended."""
+        return self.asked is not None and not self.asked.wait(0)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody looks at it: nobody says that a tab was closed, or that another page was opened."""
+        return time.monotonic() - self.seen_s < _AWAITED_S
+
+    def end(self, *, is_stopped: bool = False) -> None:
+        """End it. What it has found stays known."""
+        if self.asked is not None:
+            self.asked.end()
+        self.asked, self.is_stopped = None, is_stopped
+
+
+def _searching() -> _Searching:
+    return kept("search", _Searching)
+
+
+def searched(edge: Edge, wanted: Filter, event: int) -> Found | None:
+    """What is found so far of the records that pass a filter, from the event on in both directions.
+
+    None if all are known, or nothing has to be searched. It is searched in the background, until all are, another
+    search begins, somebody stops it or nobody looks any more.
     """
-    store, hits, shown = workspace.store(), Search(event), 0
-    changelog, output = store.changelog, (edge.run_id, edge.node)
-    is_known = changelog.is_counted(*output, event, edge.port, filter=wanted)
-    if edge.total < LARGE or is_known or not _reads_columns(wanted):
-        return changelog.counts(*output, event, edge.port, filter=wanted)
-    asked = store.follow(lambda: changelog.search(*output, hits, edge.port, filter=wanted))
-    try:
-        if not asked.wait(_SHORT_S):
-            bar = _bar("search", place)
-            while not asked.wait(_LOOK_S):
-                # The first matches at once, then once more when there is a page of them.
-                there = min(len(hits.rows), _FIRST)
-                if there > shown and (shown == 0 or there == _FIRST):
-                    rows, shown = hits.rows[:there], there
-                    show(changelog.records(*output, rows, edge.port))
-                text = f"Searching {words.count(edge.total, 'record')}: {words.count(hits.total, 'match', 'matches')}"
-                bar.progress(hits.part, f"{text} so far")
-        asked.answer()
-    finally:
-        asked.end()
-        place.empty()
-    return hits.before, hits.total
+    store, searching = workspace.store(), _searching()
+    of = (*(edge.run_id, edge.node, edge.port), edge.progress, repr(wanted), event)
+    found = partial(store.changelog.found, edge.run_id, edge.node, event, edge.port, filter=wanted)
+    is_needed = edge.total >= LARGE and _reads_columns(wanted) and not found().is_whole
+    if searching.of != of or not is_needed:
+        searching.end()
+        searching.of = of
+    if not is_needed:
+        return None
+    searching.seen_s = time.monotonic()
+    if searching.asked is None and not searching.is_stopped:
+        look = partial(store.changelog.search, edge.run_id, edge.node, event, edge.port, filter=wanted)
+        searching.asked = store.follow(lambda: look(is_awaited=lambda: searching.is_awaited))
+        searching.asked.wait(_SHORT_S)
+    if searching.asked is not None and not searching.goes_on:
+        ended, searching.asked = searching.asked, None
+        ended.answer()
+    return None if found().is_whole else found()
+
+
+@guarded_fragment(run_every=_LOOK_S)
+def search_progress(edge: Edge, wanted: Filter, event: int, is_drawn: Callable[[Found], bool]) -> None:
+    """Draw how far a search is, and the button that stops it or lets it go on. The page is drawn again at its end.
+
+    is_drawn: whether the page shows what it can show of what is found.
+    """
+    searching = _searching()
+    searching.seen_s = time.monotonic()
+    found = workspace.store().changelog.found(edge.run_id, edge.node, event, edge.port, filter=wanted)
+    if not (searching.goes_on or searching.is_stopped) or not is_drawn(found):
+        st.rerun()
+    if found.total:
+        told = f"at least {words.count(found.total, 'record')} {'matches' if found.total == 1 else 'match'} the filter"
+    else:
+        told = "no record matches the filter so far"
+    label, icon = ("Search on", ":material/search:") if searching.is_stopped else ("Stop", ":material/stop_circle:")
+    press = guarded(partial(searching.end, is_stopped=not searching.is_stopped))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**Changelog** · {told}, :gray[{100 * found.part:.0f} % searched]", width="content")
+        st.button(label, key="search-stop", icon=icon, type="tertiary", on_click=press)
 
 
 def _bar(what: str, place: DeltaGenerator) -> DeltaGenerator:
