@@ -15,6 +15,7 @@ from engine.columnar.expiring import expired_of
 from engine.contract.columnar_kernel import (
     NEVER,
     Advanced,
+    AgesByEntry,
     BundleEnds,
     Chunk,
     ColumnarKernel,
@@ -100,8 +101,10 @@ class ChunkLoop:
         return self._kernel.describe(self._state, names)
 
     def entries(self) -> Entries:
-        """What the state holds, if it expires: one entry."""
+        """What the state holds, if it expires: one entry, unless they expire one by one."""
         state = self._state
+        if isinstance(self._kernel, AgesByEntry):
+            return [(0, expires_ms, 1) for expires_ms in self._kernel.dues(state).tolist()]
         return ((0, state.column(EXPIRES)[0].as_py(), 1),) if EXPIRES in state.schema.names and state.num_rows else ()
 
     def end(self) -> Saved | None:

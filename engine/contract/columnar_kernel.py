@@ -251,6 +251,14 @@ class OfKinds(ColumnarKernel, Protocol):
 
 
 @runtime_checkable
+class AgesByEntry(ColumnarKernel, Protocol):
+    """A kernel whose entries expire one by one."""
+
+    def dues(self, state: pa.RecordBatch) -> Longs:
+        """When the entries of a key's state expire."""
+
+
+@runtime_checkable
 class InShortChunks(ColumnarKernel, Protocol):
     """A kernel whose output may be much longer than its input."""
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import model_validator
 
 from engine.contract.batch_input import BatchInput
 from engine.contract.derived import NO_KEYS, Derived, Keys, Monotonicity, constant
-from engine.contract.expiry import RECORD_BY_RECORD, Expiry
+from engine.contract.expiry import Expiry
 from engine.contract.frames import RANK
 from engine.contract.meaning import Emission, Meaning
 from engine.contract.operator import Analyzer, InputPlan, StepContext, Strategy
@@ -32,7 +31,7 @@ from engine.model.schema import Schema
 from engine.model.types import BIGINT, INT, SMALLINT, quote
 from engine.ranking.batch import Ranked, best, ever_there, standing_since
 from engine.ranking.flink_sql import limit_sql, numbered_sql
-from engine.ranking.kernels import keeps_plain, tied_columns, topn_columns, topn_kernel
+from engine.ranking.kernels import ages_by_entry, tied_columns, topn_columns
 from engine.ranking.key_order import bit_set_bucket
 from engine.ranking.meaning import of_ranking
 from engine.ranking.parameters import (
@@ -215,11 +214,11 @@ class TopN(OwnTtl):
             dense = self.ranking is Ranking.DENSE_RANK
             columnar = tied_columns(ranks, order, dense=dense, insert_only=insert_only, ttl_ms=ttl_ms)
             return Keyed(given, None, columnar=columnar, layout=6)
-        if keeps_plain(ranks, insert_only, by_key, ttl_ms):
-            kernel = partial(topn_kernel, ranks, order, insert_only, by_key, ttl_ms)
-            return Keyed(given, kernel, columnar=RECORD_BY_RECORD)
         columnar = topn_columns(ranks, order, insert_only, by_key, ttl_ms)
-        return Keyed(given, None, columnar=columnar, layout=5 if insert_only else 3 if by_key is None else 6)
+        layout = 5 if insert_only else 3 if by_key is None else 6
+        if ages_by_entry(ranks, insert_only, by_key, ttl_ms):
+            layout = 9
+        return Keyed(given, None, columnar=columnar, layout=layout)
 
     def batch(self, context: StepContext, inputs: Sequence[BatchInput]) -> DataFrame:
         """ROW_NUMBER(), RANK() or DENSE_RANK() in a sub-query, the range above it."""

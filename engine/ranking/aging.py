@@ -1,205 +1,234 @@
-"""Retract with a TTL: the best N rows of an input that may retract any row, and that expire.
+"""Top N with a TTL, whose rows expire one by one: the best N rows of each partition, or all.
 
-Two kinds of entries, as in Flink: the rows of each sort key, and the number of rows by sort key as a whole, which every
-record refreshes. So a sort key whose rows have gone still counts among the ranks of the rows behind it, until the rows
-below a change are read; then it is left out.
-Input, Output: as `engine.ranking.row_number`, which tells the rule without a TTL.
-State: all rows per partition by sort key, and their numbers.
-Source: Flink RetractableTopNFunction. Where it asks for a row past the end of a list, which ends its job, no row moves.
+Input, output: those of `engine.ranking.row_number` and `engine.ranking.best`.
+State: their rows, with the time at which the entry of each expires; of Retract, also the number of rows by sort key.
+AppendFast: the rows of one sort key are an entry, which each new one refreshes; with ranks also those stay that share
+the sort key of the last one, and move up when better ones expire. UpdateFast: each row is an entry, which its update
+refreshes, and that of a row before it among equal ones. Flink writes at a checkpoint; here at once.
+A rank end that comes from a column is an entry of its own, which no later row refreshes.
+Source: Flink AppendOnlyTopNFunction, AppendOnlyFirstNFunction, UpdatableTopNFunction, RetractableTopNFunction.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Final, NamedTuple
 
-from engine.contract.kernel import Key, Output
-from engine.model.changelog import DELETE, INSERT, RETRACTIONS
-from engine.model.row import Row, identity
-from engine.ranking.ranks import Ranks, TopNKernel
-from engine.ranking.sort_keys import SortColumn, sort_key_of
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-_NUMBERS: Final = "numbers by sort key"
+from engine.columnar.ages import GONE, Aged
+from engine.columnar.columns import by_group, longs, rows_of_others, taken
+from engine.columnar.rules import Rule, rule_of
+from engine.columnar.runs import Runs
+from engine.contract.columnar_kernel import Advanced, Chunk, Layout, Longs, state_batch
+from engine.contract.frames import EXPIRES, GROUP, arrow_fields
+from engine.contract.state_in_words import Description, Names
+from engine.ranking.aging_ranks import aging_ranks
+from engine.ranking.best import RowKey, best_of, entries_by_key
+from engine.ranking.best_ranks import best_ranks
+from engine.ranking.columns import END, NOTHING, Changes, Expiry, Rows, TopNColumns, classes_of, numbers_of_equals
+from engine.ranking.ranks import Ranks
+from engine.ranking.sort_keys import SortColumn
+
+_NUMBER: Final = "number"
+_DUE: Final = "due"
 
 
-class AgingTopN(TopNKernel):
-    """The sort keys in order, each with its number of rows, and the rows by sort key."""
+class Entries(NamedTuple):
+    """The entries of rows, and the room for them: behind it are those of the ends, then those of the numbers.
 
-    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], ttl_ms: int) -> None:
-        super().__init__(ranks, order, ttl_ms)
-        self._of_values = sort_key_of([replace(item, place=at) for at, item in enumerate(order)])
+    classes: of those that are the rows of a sort key, as `classes_of` has them.
+    """
 
-    def start(self, key: Key, state: Any | None) -> None:
-        """Restore the rows of this partition."""
-        self.numbers: list[tuple[Row, int]]
-        self.rows: dict[Any, list[Row]]
-        self.numbers, self.rows = self.rows_of(state) or ([], {})
-        self.keys = [self._of_values(values) for values, _ in self.numbers]
+    of_rows: Longs
+    room: int
+    classes: tuple[Longs, Longs, Longs] = (NOTHING, NOTHING, NOTHING)
 
-    def on_record(self, kind: int, row: Row, out: Output) -> None:
+
+class Left(NamedTuple):
+    """The rows that are kept, in order, the last rank of each group, and the number of each row's sort key."""
+
+    rows: Longs
+    ends: Longs
+    numbers: Longs
+
+
+class AgingTopN(TopNColumns):
+    """The rows of many partitions. has_numbers: whether the numbers of rows by sort key are an entry."""
+
+    has_numbers: ClassVar[bool] = False
+
+    def __init__(self, ranks: Ranks, order: Sequence[SortColumn], layout: Layout, *, ttl_ms: int) -> None:
+        super().__init__(ranks, order, layout, is_numbered=ranks.is_numbered)
+        self.ttl_ms = ttl_ms
+        ages = ((_NUMBER, pa.int64()), (_DUE, pa.int64()))
+        self.state_schema = pa.schema([*self.state_schema, *ages, *arrow_fields(EXPIRES)])
+
+    @abstractmethod
+    def entries(self, rows: Rows) -> Entries:
+        """What expires together."""
+
+    @abstractmethod
+    def age(self, rows: Rows, held: pa.RecordBatch, entries: Entries, given: Expiry) -> tuple[Changes, Left, Aged]:
+        """Pass the records to the rule. held: the rows of the state. given: what it is told of expiry."""
+
+    def advance(self, chunk: Chunk, timeline: object) -> Advanced:
+        """Add the records' rows to those of the state that have not expired, and emit what they change."""
+        records = chunk.records
+        touched = records.groups[Runs.of(records.groups).starts]
+        is_touched = np.zeros(chunk.groups, np.bool_)
+        is_touched[touched] = True
+        state = chunk.state.filter(pa.array(is_touched[chunk.state.column(GROUP).to_numpy()]))
+        known, held = self._parts(state)
+        ends = np.full(chunk.groups, self.range.end or 0)
+        ends[known.column(GROUP).to_numpy()] = known.column(END).to_numpy()
+        rows = self.rows(records, held, ends)
+        entries = self.entries(rows)
+        own_ends = NOTHING
+        if self.range.end_place is not None:
+            own_ends = np.maximum(longs(records.values[0][self.range.end_place])[0], 0)
+        assert records.now is not None, "a run with a state TTL has a clock"
+        given = Expiry(*self._kept(held, known, entries, len(ends)), own_ends, records.now, self.ttl_ms)
+        changed, left, aged = self.age(rows, held, entries, given)
+        own = self._left(rows, entries, left, aged, len(ends))
+        kept = by_group(*own, *rows_of_others(chunk.state, touched, chunk.groups))
+        lives = aged.lives(given.now, rows.kept, self.ttl_ms)
+        return Advanced(self.emitted(records, rows, changed), state_batch(self.state_schema, *kept), lives=lives)
+
+    def describe(self, state: pa.RecordBatch, names: Names) -> Description:
+        """The rows in order, without those that are only counted, or are not."""
+        is_shown = pc.or_(state.column(END).is_valid(), pc.greater(state.column(_DUE), GONE))
+        return super().describe(state.filter(pc.and_(is_shown, pc.greater(state.column(_NUMBER), 0))), names)
+
+    def dues(self, state: pa.RecordBatch) -> Longs:
+        """When the entries of a key's state expire, one by one."""
+        known, held = self._parts(state)
+        rows = Rows(held.column(GROUP).to_numpy(), len(held), np.zeros(len(held), np.int8), held.columns[1:], NOTHING)
+        _, numbers, dues = self._kept(held, known, self.entries(rows), 1)
+        return dues[np.unique(numbers, return_index=True)[1]]
+
+    def _parts(self, state: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """The ends of a state, and its rows."""
+        has_end = state.column(END).is_valid()
+        return state.filter(has_end), state.filter(pc.invert(has_end))
+
+    def _kept(
+        self, held: pa.RecordBatch, known: pa.RecordBatch, entries: Entries, groups: int
+    ) -> tuple[Longs, Longs, Longs]:
+        """The entries of the state: their groups, numbers, and when they expire. held, known: its rows and its ends."""
+        of_held, of_known = held.column(GROUP).to_numpy(), known.column(GROUP).to_numpy()
+        parts = [
+            (of_held, entries.of_rows[: len(of_held)], held.column(_DUE).to_numpy()),
+            (of_known, entries.room + of_known, known.column(_DUE).to_numpy()),
+        ]
+        if self.has_numbers:
+            # They are written at every record, so they go last.
+            counted = held.filter(pc.greater(held.column(_NUMBER), 0))
+            firsts = pa.array(Runs.of(counted.column(GROUP).to_numpy()).starts)
+            of_groups, expires = (counted.column(name).take(firsts).to_numpy() for name in (GROUP, EXPIRES))
+            parts.append((of_groups, entries.room + groups + of_groups, expires))
+        of_entries, numbers, dues = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.lexsort((dues, of_entries))
+        order = order[dues[order] != GONE]
+        return of_entries[order], numbers[order], dues[order]
+
+    def _left(self, rows: Rows, entries: Entries, left: Left, aged: Aged, groups: int) -> tuple[Longs, list[pa.Array]]:
+        """The state, of which the end of a partition comes before its rows."""
+        dues = aged.left(entries.room + 2 * groups)
+        of_ends = dues[entries.room : entries.room + groups]
+        with_end = np.flatnonzero(of_ends != GONE)
+        places = np.concatenate((np.full(len(with_end), -1), left.rows))
+        of_places = np.concatenate((with_end, rows.groups[left.rows]))
+        order = np.argsort(of_places, kind="stable")
+        due = np.concatenate((of_ends[with_end], dues[entries.of_rows[left.rows]]))[order]
+        ends = np.concatenate((left.ends[with_end], np.zeros_like(left.rows)))[order]
+        numbers = np.concatenate((np.ones(len(with_end), np.int64), left.numbers))[order]
+        runs = Runs.of(of_places[order])
+        # The state of a partition is freed as a whole, once the last of its entries has expired.
+        last = np.maximum.reduceat(due, runs.starts) if len(runs) else due
+        if self.has_numbers:
+            last = np.maximum(last, dues[entries.room + groups :][of_places[order][runs.starts]])
+        columns = [
+            *taken(rows.columns, places[order], may_miss=True),
+            pa.array(ends, mask=places[order] >= 0),
+            *map(pa.array, (numbers, due, runs.spread(last))),
+        ]
+        return of_places[order], columns
+
+
+class AgingBest(AgingTopN):
+    """The best rows of many partitions."""
+
+    rule: ClassVar[Rule] = rule_of(best_ranks)
+
+    def __init__(
+        self,
+        ranks: Ranks,
+        order: Sequence[SortColumn],
+        layout: Layout,
+        *,
+        row_key: RowKey,
+        ttl_ms: int,
+    ) -> None:
+        super().__init__(ranks, order, layout, ttl_ms=ttl_ms)
+        self.row_key = row_key
+
+    def entries(self, rows: Rows) -> Entries:
+        """Each row, or the rows of a sort key."""
+        size = len(rows.groups)
+        if self.row_key is not None:
+            return Entries(entries_by_key(rows, self.row_key), size)
+        return _by_sort_key(rows, self.order)._replace(room=size)
+
+    def age(self, rows: Rows, held: pa.RecordBatch, entries: Entries, given: Expiry) -> tuple[Changes, Left, Aged]:
+        """Move the rows of known keys, and insert the others."""
+        *changes, left, ends, of_entries, records, events, dues = best_of(
+            self, rows, self.row_key, entries.of_rows, given
+        )
+        return Changes(*changes), Left(left, ends, np.ones_like(left)), Aged(of_entries, records, events, dues)
+
+
+class AgingAll(AgingTopN):
+    """All rows of many partitions, which any record may retract."""
+
+    rule: ClassVar[Rule] = rule_of(aging_ranks)
+    has_numbers = True
+
+    def entries(self, rows: Rows) -> Entries:
+        """The rows of a sort key."""
+        return _by_sort_key(rows, self.order)
+
+    def age(self, rows: Rows, held: pa.RecordBatch, entries: Entries, given: Expiry) -> tuple[Changes, Left, Aged]:
         """Insert a row after those with an equal sort key, or remove the first row that equals it."""
-        self.forget_expired(out)
-        self.read_end(row)
-        entry = self.sort_entry(row)
-        if kind in RETRACTIONS:
-            place = self._place(row)
-            is_known = place < len(self.keys) and self.keys[place] == self.sort_key(row)
-            retract = self._sink if self.is_numbered else self._leave
-            was_removed = is_known and retract(place, row, out)
-            self._count(row, -1)
-            if not was_removed and entry in self.rows:
-                self._without(row)
-        else:
-            (self._rise if self.is_numbered else self._enter)(self._count(row, 1), row, out)
-            self.rows.setdefault(entry, []).append(row)
-            self.wrote(entry)
-        self.wrote(_NUMBERS)
+        order, classes, sizes = entries.classes
+        *changes, is_there, ends, numbers, of_entries, records, events, dues = aging_ranks(
+            rows.groups,
+            rows.kept,
+            classes,
+            sizes,
+            numbers_of_equals(rows.groups, rows.columns),
+            rows.adds.astype(np.int64),
+            rows.ends,
+            *given,
+            held.column(_NUMBER).to_numpy(),
+            (held.column(_DUE).to_numpy() != GONE).astype(np.int64),
+            self.range.start,
+            int(self.is_numbered),
+            int(self.range.update_before),
+        )
+        runs = Runs.of(entries.of_rows[order])
+        # A sort key without rows that still counts is told by one of those that it had.
+        is_lonely = (numbers > 0) & (np.add.reduceat(is_there[order], runs.starts) == 0 if len(runs) else numbers > 0)
+        is_left = is_there[order] > 0
+        is_left[runs.starts[is_lonely]] = True
+        left = order[is_left]
+        found = Left(left, ends, numbers[entries.of_rows[left]])
+        return Changes(*changes), found, Aged(of_entries, records, events, dues)
 
-    def ranked(self) -> Iterable[tuple[int, Row]]:
-        """All rows that are left."""
-        entries = (identity(values) for values, _ in self.numbers)
-        return enumerate((row for entry in entries for row in self.rows.get(entry, ())), start=1)
 
-    def finish(self) -> Any | None:
-        """The numbers and the rows."""
-        return self.state_of((self.numbers, self.rows) if self.numbers or self.rows else None)
-
-    def forget(self, entry: Any) -> None:
-        """Remove the rows of a sort key, or all numbers."""
-        if entry == _NUMBERS:
-            self.numbers, self.keys = [], []
-        else:
-            del self.rows[entry]
-
-    def _rise(self, place: int, row: Row, out: Output) -> None:
-        """Emit an added row at its rank, and the rows behind it one rank further down."""
-        rank, at, current = self._rows_until(place + 1), place + 1, row
-        while at < len(self.keys) and rank <= self.end:
-            rows = self._read(at)
-            if rows is None:
-                continue
-            for behind in rows[: self.end + 1 - rank]:
-                self.replace(behind, current, rank, out)
-                current, rank = behind, rank + 1
-            at += 1
-        self.put(INSERT, current, rank, out)
-
-    def _enter(self, place: int, row: Row, out: Output) -> None:
-        """Emit an added row if it is among the best, after the one that falls out."""
-        rank, at = self._rows_until(place + 1), place + 1
-        is_in = rank <= self.end
-        while at < len(self.keys) and rank <= self.end:
-            rows = self._read(at)
-            if rows is None:
-                continue
-            number = self.numbers[at][1]
-            if rank + number > self.end:
-                self._put_at(DELETE, rows, self.end - rank, out)
-                break
-            rank, at = rank + number, at + 1
-        if is_in:
-            self.put(INSERT, row, self.ranks.start, out)
-
-    def _sink(self, place: int, row: Row, out: Output) -> bool:
-        """Emit the rows behind a retracted one, each one rank further up. False if it was not found in the range."""
-        rank, at = self._rows_until(place), place
-        wanted: Any = identity(row)
-        gone: Row | None = None
-        while at < len(self.keys) and rank <= self.end:
-            rows, is_own = self._read(at), gone is None
-            if rows is None and not is_own:
-                continue
-            for behind in (rows or ())[: self.end + 1 - rank]:
-                if gone is not None:
-                    self.replace(gone, behind, rank, out)
-                    gone = behind
-                elif identity(behind) == wanted:
-                    gone = behind
-                rank += 1
-            if is_own and rows is not None:
-                self._without(row, is_found=gone is not None)
-            if gone is None:
-                return False
-            at += 1
-        if gone is not None:
-            self.put(DELETE, gone, rank, out)
-        return gone is not None
-
-    def _leave(self, place: int, row: Row, out: Output) -> bool:
-        """Emit a retracted row, and the one that moves up. False if it was not found in the range."""
-        rank = self._rows_until(place) + 1
-        rows = self._read(place) if rank <= self.end else None
-        if rows is None:
-            return False
-        wanted, is_found = identity(row), False
-        for behind in rows[:]:
-            if rank > self.end:
-                break
-            if not is_found and identity(behind) == wanted:
-                self.put(DELETE, behind, rank, out)
-                is_found = True
-                continue
-            if is_found and rank == self.end:
-                self.put(INSERT, behind, rank, out)
-            rank += 1
-        self._without(row, is_found=is_found)
-        at = place + 1
-        while is_found and at < len(self.keys) and rank <= self.end:
-            number = self.numbers[at][1]
-            if rank + number - 1 < self.end:
-                rank, at = rank + number, at + 1
-                continue
-            behind_it = self._read(at)
-            if behind_it is not None:
-                self._put_at(INSERT, behind_it, self.end - rank, out)
-                break
-        return is_found
-
-    def _rows_until(self, place: int) -> int:
-        """The number of rows of the sort keys before a place, expired or not."""
-        return sum(number for _, number in self.numbers[:place])
-
-    def _read(self, at: int) -> list[Row] | None:
-        """The rows of the sort key at a place; if they have expired None, and the key is left out."""
-        rows = self.rows.get(identity(self.numbers[at][0]))
-        if rows is None:
-            del self.numbers[at], self.keys[at]
-        return rows
-
-    def _put_at(self, kind: int, rows: Sequence[Row], at: int, out: Output) -> None:
-        if at < len(rows):
-            self.put(kind, rows[at], self.end, out)
-
-    def _count(self, row: Row, by: int) -> int:
-        """Count a row of its sort key. Returns the place of the key."""
-        key = self.sort_key(row)
-        place = self._place(row)
-        if place == len(self.keys) or self.keys[place] != key:
-            if by > 0:
-                self.keys.insert(place, key)
-                self.numbers.insert(place, (tuple([row[item.place] for item in self.order]), by))
-            return place
-        values, number = self.numbers[place]
-        if number + by:
-            self.numbers[place] = (values, number + by)
-        else:
-            del self.numbers[place], self.keys[place]
-        return place
-
-    def _place(self, row: Row) -> int:
-        return bisect_left(self.keys, self.sort_key(row))
-
-    def _without(self, row: Row, *, is_found: bool = True) -> None:
-        """Remove the first row that equals this one, if it is there; the others of its sort key are written."""
-        entry = self.sort_entry(row)
-        rows, wanted = self.rows[entry], identity(row)
-        at = next((at for at, held in enumerate(rows) if identity(held) == wanted), None) if is_found else None
-        if at is not None:
-            del rows[at]
-        if rows:
-            self.wrote(entry)
-        else:
-            del self.rows[entry]
-            self.removed(entry)
+def _by_sort_key(rows: Rows, order: Sequence[SortColumn]) -> Entries:
+    in_order, classes, sizes = classes_of(rows, order)
+    return Entries((np.cumsum(sizes) - sizes)[rows.groups] + classes - 1, int(sizes.sum()), (in_order, classes, sizes))

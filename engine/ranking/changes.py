@@ -1,8 +1,8 @@
 """What the rules of Top N share: their output, the order of equal rows, and numbers of rows as sums over a tree.
 
-places    1   2   3   4   5
-rows      b   .   a   .   c        those that are there
-tree      1   1   1   2   1        the number of rows at a place and at those below it (Fenwick)
+classes   1   2   3   4   5        the sort keys that are ever there, in order
+rows      b   .   a   .   cd       those that are there now
+tree      1   1   1   2   2        the number of rows of a class and of those below it (Fenwick); at 0, of all
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.contract.columnar_kernel import Longs
+from engine.model.changelog import UPDATE_AFTER, UPDATE_BEFORE
 
 
 class Changed(NamedTuple):
@@ -31,6 +32,27 @@ def put(out: Changed, cause: int, kind: int, row: int, rank: int) -> None:
     out.ranks.append(rank)
 
 
+class Range(NamedTuple):
+    """The emitted ranks."""
+
+    start: int
+    end: int
+    update_before: int
+
+
+def emit(out: Changed, cause: int, kind: int, row: int, rank: int, ranks: Range) -> None:
+    """Emit a row at a rank, if that is within the range."""
+    if ranks.start <= rank <= ranks.end:
+        put(out, cause, kind, row, rank)
+
+
+def replace(out: Changed, cause: int, old: int, new: int, rank: int, ranks: Range) -> None:
+    """Emit the replacement of a rank's row."""
+    if ranks.update_before:
+        emit(out, cause, UPDATE_BEFORE, old, rank, ranks)
+    emit(out, cause, UPDATE_AFTER, new, rank, ranks)
+
+
 def in_arrays(out: Changed, left: list[int]) -> tuple[Longs, Longs, Longs, Longs, Longs]:
     """The output, and what is told of the rows that are left."""
     return (
@@ -40,6 +62,43 @@ def in_arrays(out: Changed, left: list[int]) -> tuple[Longs, Longs, Longs, Longs
         np.array(out.ranks, np.int64),
         np.array(left, np.int64),
     )
+
+
+class Classes(NamedTuple):
+    """The rows of the classes of equal sort keys, which are numbered over all partitions.
+
+    heads, tails: the first and the last row of a class. before, behind: the neighbours of each row in its class, in
+    order of arrival; -1 for none.
+    """
+
+    heads: list[int]
+    tails: list[int]
+    before: list[int]
+    behind: list[int]
+
+
+def enter(classes: Classes, row: int, class_: int) -> None:
+    """Add a row behind those of its class."""
+    last = classes.tails[class_]
+    classes.tails[class_] = row
+    if last < 0:
+        classes.heads[class_] = row
+    else:
+        classes.behind[last] = row
+        classes.before[row] = last
+
+
+def leave(classes: Classes, row: int, class_: int) -> None:
+    """Remove a row from its class."""
+    before, behind = classes.before[row], classes.behind[row]
+    if before < 0:
+        classes.heads[class_] = behind
+    else:
+        classes.behind[before] = behind
+    if behind < 0:
+        classes.tails[class_] = before
+    else:
+        classes.before[behind] = before
 
 
 def follow(firsts: list[int], lasts: list[int], following: list[int], same: int, row: int) -> None:
@@ -53,6 +112,7 @@ def follow(firsts: list[int], lasts: list[int], following: list[int], same: int,
 
 def count(tree: list[int], place: int, by: int) -> None:
     """Count rows at a place."""
+    tree[0] += by
     while place < len(tree):
         tree[place] += by
         place += place & -place

@@ -17,13 +17,13 @@ from engine.columnar.rules import Rule, rule_of
 from engine.columnar.runs import Runs, runs_of
 from engine.contract.columnar_kernel import Layout, Longs
 from engine.model.row import Row
-from engine.ranking.columns import Changes, Result, Rows, TopNColumns, in_order, numbers_of_equals
+from engine.ranking.columns import Changes, Result, Rows, StayingTopN, classes_of, numbers_of_equals
 from engine.ranking.ranks import Ranks
 from engine.ranking.sort_keys import SortColumn, sort_key_of
 from engine.ranking.tied_ranks import tied_ranks
 
 
-class TiedTopN(TopNColumns):
+class TiedTopN(StayingTopN):
     """The rows of many partitions, in classes of equal sort keys."""
 
     rule: ClassVar[Rule] = rule_of(tied_ranks)
@@ -38,16 +38,12 @@ class TiedTopN(TopNColumns):
     def change(self, rows: Rows) -> Result:
         """Add the records' rows to those with an equal sort key, or remove the first row that equals each."""
         groups, size = rows.groups, len(rows.groups)
-        order, keys = in_order(rows, self.order, np.arange(size))
-        runs = Runs.of(keys)
-        of_runs = groups[order][runs.starts]
-        classes = np.zeros(size, np.int64)
-        classes[order] = runs.spread(Runs.of(of_runs).ordinals) + 1
+        order, classes, sizes = classes_of(rows, self.order)
         *changes, is_there = tied_ranks(
             groups,
             rows.kept,
             classes,
-            np.bincount(of_runs, minlength=len(rows.ends)),
+            sizes,
             np.arange(size) if self.insert_only else numbers_of_equals(groups, rows.columns),
             rows.adds.astype(np.int64),
             rows.ends,

@@ -9,12 +9,13 @@ from typing import Any, Final
 from engine.model.timeline import MAX_WATERMARK, MIN_WATERMARK
 from engine.runtime.arrivals.watermark_rule import WatermarkState
 
-LAYOUT: Final = 8
+LAYOUT: Final = 9
 """The version of states, raised where kernels keep other values than those that an older version wrote.
 
 2: states that expire. 3: those of steps that say so (`Keyed.layout`). 4: deduplication that expires. 5: Top N of an
 insert-only input. 6: Top N by RANK and DENSE_RANK, and of rows that are replaced. 7: joins on equal keys alone.
 8: one row per key in bundles or with nested columns, joins in bundles or with a condition, keys of FLOAT and DOUBLE.
+9: Top N whose rows expire one by one.
 """
 
 

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.contract.columnar_kernel import Layout
-from engine.ranking.kernels import topn_columns, topn_kernel
+from engine.ranking.best import BestTopN
+from engine.ranking.kernels import topn_columns
 from engine.ranking.ranks import Ranks
-from engine.ranking.row_number import RowNumberTopN
 from engine.ranking.sort_keys import Nulls, SortColumn
 from tests.engine.columnar.equality import Given, Rules, check_cuts, check_equal, inputs
+from tests.engine.columnar.topn_by_record import topn_kernel
 
 LARGE = (1 << 63) - 1
 VALUES: tuple[tuple[pa.DataType, st.SearchStrategy[Any]], ...] = (
@@ -54,7 +55,7 @@ MORE_THAN_1 = RANKS.filter(lambda ranks: not ranks.is_top_1)
 def rules(ranks: Ranks, order: list[SortColumn]) -> Rules:
     return Rules(
         lambda: topn_kernel(ranks, order, True, None),
-        lambda layout: RowNumberTopN(ranks, order, layout, insert_only=True),
+        lambda layout: BestTopN(ranks, order, layout),
         Layout((pa.string(),), (TYPES,), (*TYPES, *([pa.int64()] if ranks.with_rank else []))),
     )
 

@@ -13,18 +13,22 @@ from hypothesis import strategies as st
 
 from engine.contract.columnar_kernel import Layout
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
-from engine.ranking.kernels import tied_columns, topn_kernel
+from engine.ranking.aging_ranks import aging_ranks
+from engine.ranking.best import BestTopN
+from engine.ranking.best_ranks import best_ranks
+from engine.ranking.kernels import tied_columns, topn_columns
 from engine.ranking.ranks import Ranks
-from engine.ranking.replaced import ReplacedTopN
-from engine.ranking.replaced_ranks import replaced_ranks
 from engine.ranking.sort_keys import SortColumn
 from engine.ranking.tied_ranks import tied_ranks
 from tests.engine.columnar.equality import ALL_KINDS, Given, Rules, check_cuts, check_equal, inputs, run_both_ways
 from tests.engine.columnar.test_row_number import FEW, FEW_TYPES, OWN_ENDS
-from tests.engine.columnar.test_topn import KEYS, ORDERS, RANKS, ROWS, TYPES
+from tests.engine.columnar.test_topn import KEYS, MORE_THAN_1, ORDERS, RANKS, ROWS, TYPES
+from tests.engine.columnar.topn_by_record import topn_kernel
 
 BOOLS = st.booleans()
 ANY_RANKS = st.one_of(RANKS, OWN_ENDS)
+# A Top 1 of rows that only get better expires as a whole.
+EXPIRING = st.one_of(MORE_THAN_1, OWN_ENDS)
 BY_FIRST = [SortColumn(0)]
 # The row key stands beside the value by which the row is ranked, which may get worse.
 KEYED = st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", "c", "d", None]), st.sampled_from([0.0, -0.0, None]))
@@ -51,8 +55,17 @@ def tied(
 
 
 def replaced(ranks: Ranks) -> Rules:
-    make = partial(ReplacedTopN, ranks, BY_FIRST, row_key=[1])
+    # Also a Top 1, for which the planner has another rule.
+    make = partial(BestTopN, ranks, BY_FIRST, row_key=[1])
     return Rules(lambda: topn_kernel(ranks, BY_FIRST, False, [1]), make, layout_of(ranks, KEYED_TYPES))
+
+
+def aging(
+    ranks: Ranks, types: tuple[pa.DataType, ...], *, append: bool = False, row_key: list[int] | None = None
+) -> Rules:
+    make = topn_columns(ranks, BY_FIRST, append, row_key, 4).make
+    assert make is not None
+    return Rules(lambda: topn_kernel(ranks, BY_FIRST, append, row_key, 4), make, layout_of(ranks, types))
 
 
 @given(inputs(keys=KEYS, rows=ROWS, kinds=ALL_KINDS), RANKS, ORDERS, BOOLS)
@@ -79,13 +92,35 @@ def test_rows_that_are_replaced_are_as_one_by_one(given_: Given, ranks: Ranks) -
     check_equal(replaced(ranks), given_)
 
 
-@pytest.mark.parametrize("of", [tied_ranks, replaced_ranks])
+@given(inputs(keys=KEYS, rows=FEW, kinds=ALL_KINDS, max_size=60, has_clock=True), ANY_RANKS)
+def test_all_rows_that_expire_are_as_one_by_one(given_: Given, ranks: Ranks) -> None:
+    check_equal(aging(ranks, FEW_TYPES), given_)
+
+
+@given(inputs(keys=KEYS, rows=FEW, max_size=60, has_clock=True), EXPIRING)
+def test_rows_of_an_insert_only_input_that_expire_are_as_one_by_one(given_: Given, ranks: Ranks) -> None:
+    check_equal(aging(ranks, FEW_TYPES, append=True), given_)
+
+
+@given(inputs(keys=KEYS, rows=KEYED, kinds=ALL_KINDS, max_size=60, has_clock=True), EXPIRING)
+def test_rows_that_are_replaced_and_expire_are_as_one_by_one(given_: Given, ranks: Ranks) -> None:
+    check_equal(aging(ranks, KEYED_TYPES, row_key=[1]), given_)
+
+
+@pytest.mark.parametrize("of", [tied_ranks, best_ranks, aging_ranks])
 def test_compiled_is_what_is_interpreted(of: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     run_both_ways(of, monkeypatch)
 
+    kinds = REPLACING if of is best_ranks else ALL_KINDS
+
     @settings(max_examples=60)
-    @given(inputs(keys=KEYS, rows=KEYED, kinds=ALL_KINDS, max_size=60), ANY_RANKS, BOOLS)
-    def check(given_: Given, ranks: Ranks, dense: bool) -> None:
-        check_cuts(tied(ranks, BY_FIRST, KEYED_TYPES, dense=dense) if of is tied_ranks else replaced(ranks), given_)
+    @given(inputs(keys=KEYS, rows=KEYED, kinds=kinds, max_size=60, has_clock=True), EXPIRING, BOOLS)
+    def check(given_: Given, ranks: Ranks, choice: bool) -> None:
+        if of is tied_ranks:
+            check_cuts(tied(ranks, BY_FIRST, KEYED_TYPES, dense=choice), given_)
+        elif of is aging_ranks:
+            check_equal(aging(ranks, KEYED_TYPES), given_)
+        else:
+            check_equal(aging(ranks, KEYED_TYPES, row_key=[1]) if choice else replaced(ranks), given_)
 
     check()

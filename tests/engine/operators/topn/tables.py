@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from engine.contract.columnar_kernel import ColumnarKernel, Layout
-from engine.contract.kernel import Kernel
 from engine.model.changelog import ALL_CHANGES, ChangelogMode, UpdateKind
-from engine.ranking.kernels import topn_columns, topn_kernel
+from engine.ranking.kernels import topn_columns
 from engine.ranking.ranks import Ranks
 from engine.ranking.sort_keys import Nulls, SortColumn
 from tests.engine.cases import Case, parse
@@ -26,21 +25,6 @@ def sort_columns(order: str, names: Sequence[str]) -> list[SortColumn]:
     return columns
 
 
-def kernel(
-    names: Sequence[str],
-    order: str,
-    ranks: Range,
-    update_before: bool,
-    row_key: Sequence[str] | None,
-    append: bool,
-    ttl_ms: int,
-) -> Callable[[], Kernel]:
-    """The plain kernel that the planner would choose with a TTL. row_key: the upsert key of UpdateFast."""
-    places = None if row_key is None else tuple(names.index(name) for name in row_key)
-    made = ranks_of(names, ranks, update_before)
-    return lambda: topn_kernel(made, sort_columns(order, names), append, places, ttl_ms)
-
-
 def columns(
     names: Sequence[str],
     order: str,
@@ -51,7 +35,7 @@ def columns(
     append: bool = False,
     ttl_ms: int = 0,
 ) -> Make:
-    """The kernel that the planner would choose without a TTL, or for a Top 1."""
+    """The kernel that the planner would choose. row_key: the upsert key of UpdateFast."""
     places = None if row_key is None else tuple(names.index(name) for name in row_key)
     made = topn_columns(ranks_of(names, ranks, update_before), sort_columns(order, names), append, places, ttl_ms).make
     assert made is not None
@@ -80,15 +64,8 @@ def ranked(
     ttl_ms: int = 0,
 ) -> Case:
     """A case of Top N. append: AppendFast; row_key: UpdateFast; neither: Retract."""
-    names, columnar = columns_of(given), None
-    made: Callable[[], Kernel] | None = None
-    if ttl_ms and ranks[:2] != (1, 1):
-        made = kernel(names, order, ranks, update_before, row_key, append, ttl_ms)
-    else:
-        columnar = columns(names, order, ranks, update_before, row_key, append=append, ttl_ms=ttl_ms)
-    return Case(
-        title, given, expect, made, key, columnar=columnar, mode=mode_of(update_before), leaves_state=leaves_state
-    )
+    made = columns(columns_of(given), order, ranks, update_before, row_key, append=append, ttl_ms=ttl_ms)
+    return Case(title, given, expect, None, key, columnar=made, mode=mode_of(update_before), leaves_state=leaves_state)
 
 
 def columns_of(given: str) -> list[str]:

@@ -35,7 +35,7 @@ def run_part(
     types = (pa.int64(), pa.int64(), pa.string())
     layout = Layout((), (types,), (*types, *([pa.int64()] if ranks[2] else [])))
     out, timeline = Output(Timeline.of([])), Timeline.of([])
-    return out, run_key(ChunkLoop(make, layout, timeline, out), inputs, timeline, (), saved)
+    return out, run_key(ChunkLoop(make, layout, timeline, out, lambda seq: seq), inputs, timeline, (), saved)
 
 
 def retracted(

@@ -7,10 +7,10 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.contract.kernel import Input, run
+from engine.contract.kernel import Input
 from engine.model.changelog import INSERT
 from tests.engine.cases import check_cases
-from tests.engine.operators.topn.tables import columns, kernel, ranked
+from tests.engine.operators.topn.tables import columns, ranked
 from tests.engine.operators.topn.test_properties import (
     NAMES,
     ORDERS,
@@ -337,7 +337,7 @@ def test_retract_with_an_endless_ttl_is_retract_without_one(
 ) -> None:
     inputs, _ = changes_of(steps)
     without, _ = retracted(order, ranks, inputs)
-    aging, _ = run(kernel(NAMES, order, ranks, True, None, False, LONG)(), inputs, now=lambda seq: seq)
+    aging, _ = run_part(columns(NAMES, order, ranks, True, ttl_ms=LONG), ranks, inputs)
     assert aging.emitted == without.emitted
 
 
@@ -348,5 +348,5 @@ def test_append_fast_with_an_endless_ttl_is_that_without_one(
     inputs = [Input(seq, INSERT, row) for seq, row in enumerate(steps, 1)]
     without, _ = run_part(columns(NAMES, order, ranks, True, append=True), ranks, inputs)
     if ranks[:2] != (1, 1):
-        aging, _ = run(kernel(NAMES, order, ranks, True, None, True, LONG)(), inputs, now=lambda seq: seq)
+        aging, _ = run_part(columns(NAMES, order, ranks, True, append=True, ttl_ms=LONG), ranks, inputs)
         assert aging.emitted == without.emitted
