@@ -103,9 +103,12 @@ class ChunkLoop:
     def entries(self) -> Entries:
         """What the state holds, if it expires: one entry, unless they expire one by one."""
         state = self._state
+        if EXPIRES not in state.schema.names or not state.num_rows:
+            return ()
         if isinstance(self._kernel, AgesByEntry):
-            return [(0, expires_ms, 1) for expires_ms in self._kernel.dues(state).tolist()]
-        return ((0, state.column(EXPIRES)[0].as_py(), 1),) if EXPIRES in state.schema.names and state.num_rows else ()
+            kinds, dues = self._kernel.dues(state)
+            return [(kind, due, 1) for kind, due in zip(kinds.tolist(), dues.tolist(), strict=True)]
+        return ((0, state.column(EXPIRES)[0].as_py(), 1),)
 
     def end(self) -> Saved | None:
         """Process the rest of the epoch, and return the state to save."""

@@ -254,8 +254,8 @@ class OfKinds(ColumnarKernel, Protocol):
 class AgesByEntry(ColumnarKernel, Protocol):
     """A kernel whose entries expire one by one."""
 
-    def dues(self, state: pa.RecordBatch) -> Longs:
-        """When the entries of a key's state expire."""
+    def dues(self, state: pa.RecordBatch) -> tuple[Longs, Longs]:
+        """The kinds of the entries of a key's state, and when they expire."""
 
 
 @runtime_checkable

@@ -175,6 +175,10 @@ class PairingColumns:
             first = after
         return tuple(tables)
 
+    def dues(self, state: pa.RecordBatch) -> tuple[Longs, Longs]:
+        """The sides of the rows of a key, and when they expire."""
+        return state.column("port").to_numpy(), state.column("due").to_numpy()
+
     def _state(
         self, rows: NumberedRows, found: Paired, groups: Longs, ports: Longs, kept: int, size: int
     ) -> pa.RecordBatch:

@@ -103,12 +103,13 @@ class AgingTopN(TopNColumns):
         is_shown = pc.or_(state.column(END).is_valid(), pc.greater(state.column(_DUE), GONE))
         return super().describe(state.filter(pc.and_(is_shown, pc.greater(state.column(_NUMBER), 0))), names)
 
-    def dues(self, state: pa.RecordBatch) -> Longs:
-        """When the entries of a key's state expire, one by one."""
+    def dues(self, state: pa.RecordBatch) -> tuple[Longs, Longs]:
+        """The kinds of the entries of a key's state, and when they expire."""
         known, held = self._parts(state)
         rows = Rows(held.column(GROUP).to_numpy(), len(held), np.zeros(len(held), np.int8), held.columns[1:], NOTHING)
         _, numbers, dues = self._kept(held, known, self.entries(rows), 1)
-        return dues[np.unique(numbers, return_index=True)[1]]
+        dues = dues[np.unique(numbers, return_index=True)[1]]
+        return np.zeros(len(dues), np.int64), dues
 
     def _parts(self, state: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """The ends of a state, and its rows."""

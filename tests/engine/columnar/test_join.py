@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.columnar.in_process import ChunkLoop
 from engine.contract.bundling import Bundling
 from engine.contract.columnar_kernel import InShortChunks, Layout
-from engine.contract.kernel import Input, Kernel
+from engine.contract.kernel import Input, Kernel, Output, run_key
 from engine.joins.columnar import columnar_join
 from engine.joins.columnar_rows import identities
 from engine.joins.equal_keys import Matches
 from engine.joins.pairs import paired
 from engine.joins.sides import JoinKind, JoinSide
 from engine.mini_batch.bundles import Bundles, KeyedRecord
+from engine.model.timeline import Timeline
 from engine.model.types import BIGINT, BINARY, DOUBLE, STRING, TIMESTAMP
 from tests.engine.columnar.equality import ALL_KINDS, INSERTS, Given, Rules, check_equal, inputs, run_both_ways
 from tests.engine.columnar.join_by_record import BundledJoin, PairingJoin, SemiAntiJoin
@@ -144,6 +146,14 @@ def test_the_rule_is_the_same_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
         check_equal(rules(kind, sides, ttls_ms), given)
 
     check()
+
+
+def test_the_rows_of_a_key_expire_one_by_one() -> None:
+    of = rules(JoinKind.INNER, (BY_CONTENT, BY_CONTENT), (10, 20))
+    line = Timeline.of([])
+    loop = ChunkLoop(of.columnar, of.layout, line, Output(line), lambda seq: 4 * (seq - 1))
+    run_key(loop, [Input(1, 0, ("a", 1, 1), 0), Input(2, 0, ("b", 2, 2), 1)], line, ("a", 1), None)
+    assert loop.entries() == [(0, 10, 1), (1, 24, 1)]
 
 
 def test_a_record_that_meets_more_rows_than_one_byte_can_number_comes_to_the_same() -> None:

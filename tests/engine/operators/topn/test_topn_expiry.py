@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.contract.kernel import Input
+from engine.columnar.in_process import ChunkLoop
+from engine.contract.columnar_kernel import Layout
+from engine.contract.kernel import Input, Output, run_key
 from engine.model.changelog import INSERT
+from engine.model.timeline import Timeline
 from tests.engine.cases import check_cases
 from tests.engine.operators.topn.tables import columns, ranked
 from tests.engine.operators.topn.test_properties import (
@@ -329,6 +334,24 @@ test_retract = check_cases(
 )
 
 LONG = 1 << 60
+
+
+@pytest.mark.parametrize(
+    ("row_key", "append", "dues"),
+    [
+        # The rows of a sort key together, and of Retract the numbers; each row by itself.
+        (None, True, [12, 13]),
+        (None, False, [12, 13, 13]),
+        (("id",), False, [11, 12, 13]),
+    ],
+)
+def test_a_state_says_when_its_entries_expire(row_key: tuple[str, ...] | None, append: bool, dues: list[int]) -> None:
+    make = columns(NAMES, "v", (1, 3, True), True, row_key, append=append, ttl_ms=10)
+    types, line = (pa.int64(), pa.int64(), pa.string()), Timeline.of([])
+    loop = ChunkLoop(make, Layout((), (types,), (*types, pa.int64())), line, Output(line), lambda seq: seq)
+    given = [Input(1, INSERT, (1, 5, "a")), Input(2, INSERT, (2, 5, "b")), Input(3, INSERT, (3, 7, "c"))]
+    run_key(loop, given, line, (), None)
+    assert sorted(loop.entries()) == [(0, due, 1) for due in dues]
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), rows), max_size=25), st.sampled_from(ORDERS), ranges)
