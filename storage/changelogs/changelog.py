@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from engine.model.changelog import RowKind
+from storage.changelogs import sorted_pages
 from storage.changelogs.as_of import Order, TablesAsOf
 from storage.changelogs.exported_values import Format
 from storage.changelogs.exports import write_changelog, write_table
@@ -231,15 +232,20 @@ class Changelogs(OfAllRuns):
         limit: int,
         order: SortOrder | None = None,
     ) -> Page:
-        matches = self._searched(edge, wanted) if order is None and from_event is None else None
+        matching = None
+        matches = self._searched(edge, wanted) if order is None else None
         if from_event is not None:
             matches = self._matches.known(_count_key(edge, wanted)) or Matches(edge.total)
+        total = self._count(edge, wanted) if matches is None else matches.total
+        where, values = self._matching(edge, wanted)
         if matches is not None:
             places = matches.places(offset, limit, from_event)
             matching = [row for place in places for row in rows_at(self._database, edge, wanted, matches, place)]
+        elif order is not None and offset > sorted_pages.NEAR and not wanted.text:
+            matching = sorted_pages.rows_of_page(self._database, edge, order, (where, values), total, offset, limit)
+        if matching is not None:
             at = records_at(self._database, edge, matching)
-            return Page(tuple(at[row] for row in matching), matches.total, offset, edge.names)
-        where, values = self._matching(edge, wanted)
+            return Page(tuple(at[row] for row in matching), total, offset, edge.names)
         skip = offset
         if wanted.is_empty and order is None:
             where, skip = f"c.rowid >= {int(offset)}", 0
@@ -249,7 +255,7 @@ class Changelogs(OfAllRuns):
             # Of all records only what they are sorted by is read, and whole ones for the page.
             where, paged = f"c.rowid IN (SELECT c.rowid FROM {records} c WHERE {where} {paged})", order_of(edge, order)
         rows = self._database.rows(f"SELECT {record_columns(edge)} FROM {records} c WHERE {where} {paged}", values)
-        return Page(tuple(map(to_record, rows)), self._count(edge, wanted), offset, edge.names)
+        return Page(tuple(map(to_record, rows)), total, offset, edge.names)
 
     def _near(self, edge: Edge, wanted: Filter, seq: int, way: int, last: int) -> int | None:
         """The next event from `seq` on with a record that passes the filter, in ever wider steps.

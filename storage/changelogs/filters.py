@@ -111,10 +111,15 @@ def _containing(text: str) -> tuple[str, str]:
 
 def order_of(edge: Edge, order: SortOrder | None) -> str:
     """The ORDER BY of records by a column or by `event`; none for position order. Raises UnknownColumn."""
-    if order is None:
-        return ""
-    by = "c.seq" if order.by == EVENT else f"c.{identifier(_column(edge, order.by).stored_as)}"
-    return order.sql({order.by: by}, "c.rowid")
+    return order.sql({order.by: sorted_by(edge, order)[0]}, "c.rowid") if order is not None else ""
+
+
+def sorted_by(edge: Edge, order: SortOrder) -> tuple[str, str]:
+    """What records are sorted by, as SQL, and the type of that. Raises UnknownColumn."""
+    if order.by == EVENT:
+        return "c.seq", "BIGINT"
+    column = _column(edge, order.by)
+    return f"c.{identifier(column.stored_as)}", column.duckdb_type
 
 
 def _condition(column: EdgeColumn, comparison: Comparison, names: Sequence[str], alias: str) -> str:

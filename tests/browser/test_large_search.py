@@ -21,8 +21,8 @@ from tests.browser.conftest import OpenPage, wait_until_settled
 from tests.storage.written_runs import columns, edge, plan
 
 pytestmark = pytest.mark.slow
-# The text of each DOUBLE has to be written: the search takes several seconds.
-ROWS, PARTS = 2_500_000, [f"part_{number}" for number in range(5)]
+# The text of each DOUBLE has to be written: the search takes 10 CPU seconds, and is stopped before its end.
+ROWS, PARTS = 4_000_000, [f"part_{number}" for number in range(8)]
 NUMBERS = edge("numbers", columns(**dict.fromkeys(PARTS, "double")), watermark_delay_ms=0)
 RARE, OTHER = "77777", "33333"
 COUNTED = re.compile(r"Changelog · [\d,]+ records match the filter")
