@@ -149,11 +149,11 @@ def test_records_to_keep_are_those_of_the_whole_input(
 
 
 @pytest.mark.parametrize("nodes", [(), (COUNTS,), (LAST,)], ids=["scan", "counts", "last rows"])
-def test_the_store_of_a_run_has_about_as_many_bytes(
+def test_the_store_of_a_run_and_its_files_have_about_as_many_bytes(
     nodes: tuple[dict[str, Any], ...], spark: SparkSession, folder: Path, tmp_path: Path
 ) -> None:
     document = pipeline(CSV, *nodes, SINK)
-    told = run_size(planned(document, folder), nobody, folder)
+    told = run_size(planned(document, folder), nobody, folder, frees=False)
     with Store.open(tmp_path / "s.duckdb") as store:
         before = store.size()
         recorder = store.record(store.runs.create("run", document.to_json()).run_id)
@@ -161,7 +161,9 @@ def test_the_store_of_a_run_has_about_as_many_bytes(
         run(planned(document, folder), spark=spark, recorder=recorder, folder=folder, files=files, partitions=2)
         store.preparation.stop()
         taken = store.size() - before
+    beside = sum(file.stat().st_size for file in (tmp_path / "files").rglob("*.parquet"))
     assert 0.5 < told.kept_bytes / taken < 2
+    assert 0.9 < told.files_bytes / beside < 1.8
 
 
 @pytest.mark.parametrize(
