@@ -129,6 +129,8 @@ class Operator(Parameters):
     """The parameter with the expressions that are its output's columns."""
     many_edges: ClassVar[bool] = False
     """Whether a port takes several edges (a union)."""
+    passes_rows: ClassVar[bool] = False
+    """Whether its output has the columns of its input, with the values that they have there; it may add others."""
     tables: ClassVar[tuple[str, ...]] = ()
     """Ports whose sources are read before all others of an epoch: lookup tables for the rows of other ports."""
     goes_by_latest: ClassVar[bool] = False

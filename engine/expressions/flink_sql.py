@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Protocol, Self
 
 from engine.functions.spark_text import SparkText
+from engine.model.types import Timestamp, Type
 
 _MARK: Final = "flink"
 
@@ -80,6 +81,11 @@ def text_in(value: Any) -> str:
     """The text of an expression of a document, in whichever language."""
     typed = flink_in(value)
     return str(value) if typed is None else typed
+
+
+def digits_in(type_: Type) -> int | None:
+    """The digits of a second of a moment, as a bound expression has them."""
+    return type_.precision if isinstance(type_, Timestamp) else None
 
 
 def as_typed(expression: str) -> str:

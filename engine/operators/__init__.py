@@ -9,6 +9,7 @@ this order:
 - its inputs, unless it has the single port `in`: `ports`; `many_edges` if a port takes several edges; `tables` for
 ports that are read before all others
 - `derive`: the output's schema, changelog mode and keys; `time_ends`: why its rows have no event time, if it is special
+- `passes_rows`, if its output has the columns of its input as they are
 - `offers`: the update kinds that it needs from its inputs
 - `strategy`: how it works on these inputs, and why
 - `step`: the work for Spark: a projection in Spark SQL, or a kernel per key (`engine.contract.kernel.Kernel`): `start`

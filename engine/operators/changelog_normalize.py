@@ -51,6 +51,7 @@ class ChangelogNormalize(Operator):
     summary: ClassVar[str] = "Completes upserts with the rows that they replace, and drops duplicates."
     also_called: ClassVar[tuple[str, ...]] = ("upsert", "materialize")
     group: ClassVar[str] = "keyed"
+    passes_rows: ClassVar[bool] = True
 
     keys: Columns = parameter("Key columns", "The primary key: the columns that identify a row.", min_length=1)
     condition: SqlOrNone = parameter(

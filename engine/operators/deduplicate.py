@@ -89,6 +89,7 @@ class Deduplicate(RoutesLate, OwnTtl):
         *("dedupe", "dedup", "distinct", "unique", "first row", "last row", "row_number"),
     )
     group: ClassVar[str] = "keyed"
+    passes_rows: ClassVar[bool] = True
 
     keys: Columns = parameter(
         "Key columns",

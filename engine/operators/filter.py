@@ -44,6 +44,7 @@ class Filter(Operator):
     summary: ClassVar[str] = "Keeps the records that match a condition, with their kinds."
     also_called: ClassVar[tuple[str, ...]] = ("where", "having", "condition", "drop rows", "split", "route")
     group: ClassVar[str] = "records"
+    passes_rows: ClassVar[bool] = True
 
     condition: Sql = parameter(
         "Condition", "A Flink SQL expression. Records for which it is true are kept: amount > 10"

@@ -79,6 +79,7 @@ class OverAggregate(RoutesLate):
         "range between",
     )
     group: ClassVar[str] = "aggregates"
+    passes_rows: ClassVar[bool] = True
 
     partition_by: PartitionBy = parameter(
         description="Each row is aggregated over the rows before it that have equal values in these columns. None: "

@@ -63,6 +63,7 @@ class Sort(RoutesLate):
     summary: ClassVar[str] = "Emits rows in order of event time, each when the watermark reaches it."
     also_called: ClassVar[tuple[str, ...]] = ("order by",)
     group: ClassVar[str] = "records"
+    passes_rows: ClassVar[bool] = True
 
     then_by: OrderColumns = parameter(
         "Then by", "The order of rows with equal event times. Empty: the order of arrival.", default=()

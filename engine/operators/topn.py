@@ -66,6 +66,7 @@ class TopN(OwnTtl):
     summary: ClassVar[str] = "Keeps the best rows of each partition, with or without their rank."
     also_called: ClassVar[tuple[str, ...]] = ("rank", "row_number", "limit", "order by", "best", "top-n", "qualify")
     group: ClassVar[str] = "ranking"
+    passes_rows: ClassVar[bool] = True
 
     partition_by: PartitionBy = parameter(
         description="One ranking for each value of these columns. Empty: one ranking of all rows."

@@ -135,6 +135,7 @@ class WindowTopN(GivenWindows):
         "cumulate",
     )
     group: ClassVar[str] = "ranking"
+    passes_rows: ClassVar[bool] = True
 
     partition_by: PartitionBy = parameter(
         description="One ranking per window and value of these columns. Empty: one ranking per window."

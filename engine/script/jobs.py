@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from engine.expressions.coercion import can_cast
-from engine.expressions.flink_sql import FlinkSql, flink
+from engine.expressions.flink_sql import flink
 from engine.model.schema import Column, Schema
 from engine.model.types import (
     BIGINT,
@@ -41,6 +41,7 @@ from engine.sql.functions.mixed_types import mixed
 from engine.sql.identifiers import identifier
 from engine.sql.names import Names
 from engine.sql.nodes.emitter import Emitter
+from engine.sql.nodes.time_bounds import as_value
 from engine.sql.rejected import SqlRejected
 
 _EVER_WIDER: Final[tuple[Type, ...]] = (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)
@@ -136,7 +137,7 @@ class Jobs:
         schema = self.emitter.derived[below].schema
         mark = ddl.watermark
         items = [
-            (column.name, quote(column.name) if column.time is None or mark is not None else _as_value(column.name))
+            (column.name, quote(column.name) if column.time is None or mark is not None else as_value(column))
             for column in schema
         ]
         computed = computed_columns(ddl, below, self.emitter.analyzer, schema)
@@ -158,11 +159,6 @@ class Jobs:
         self.warnings.append(
             f"{ddl.name} is filled and read in one pipeline: its watermark is the one of the query that fills it."
         )
-
-
-def _as_value(name: str) -> str:
-    """A time that is no event time any more."""
-    return FlinkSql(f"COALESCE({identifier(name)}, NULL)", f"coalesce({quote(name)}, NULL)")
 
 
 def _narrows(given: Type, takes: Type) -> bool:

@@ -18,7 +18,7 @@ from engine.contract.operator import Analyzer, Operator
 from engine.contract.parameters import Parameters
 from engine.contract.source import Source
 from engine.errors import ExpressionError, StudioError, shortened
-from engine.expressions.flink_sql import FlinkSql, as_typed
+from engine.expressions.flink_sql import FlinkSql, as_typed, digits_in
 from engine.functions.spark_text import as_type, spark_sql
 from engine.joins.sides import seen
 from engine.model.combined_watermark import NOTHING
@@ -272,6 +272,10 @@ class Emitter:
         """The input of a node, or the first one of several."""
         return self.inputs_of(node)[0]
 
+    def passes_rows(self, node: str) -> bool:
+        """Whether a node has the columns of its input, with the values that they have there."""
+        return node in self.bound and self.bound[node].passes_rows
+
     def narrowed(self, emitted: Emitted, columns: Sequence[str], at: Expr | None = None) -> Emitted:
         """The same rows with only these columns, at least one: as in Flink, unused columns stay out of the state."""
         schema = self.schema(emitted)
@@ -308,11 +312,11 @@ class Emitter:
 
     def cast(self, text: str, target: Type) -> str:
         """A quoted column, a literal, or what was written for the next node, as another type, as Spark casts it."""
-        written = as_type(text, target)
+        written, digits = as_type(text, target), digits_in(target)
         if isinstance(text, FlinkSql):
-            return FlinkSql(f"CAST({text.flink} AS {target.flink})", written) if text.is_flink else written
+            return FlinkSql(f"CAST({text.flink} AS {target.flink})", written, digits) if text.is_flink else written
         value = identifier(text[1:-1].replace("``", "`")) if text.startswith("`") else text
-        return FlinkSql(f"CAST({value} AS {target.flink})", written)
+        return FlinkSql(f"CAST({value} AS {target.flink})", written, digits)
 
     def free_name(self, wanted: str, emitted: Emitted) -> str:
         """A name that no column of a node has."""

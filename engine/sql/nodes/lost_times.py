@@ -9,15 +9,13 @@ Source: Flink RelTimeIndicatorConverter, StreamPhysicalGroupWindowAggregateRule.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from engine.expressions import Expression
 from engine.expressions.flink_sql import text_in
 from engine.model.types import quote
 from engine.sql.algebra import Expr
 from engine.sql.nodes.emitter import Emitted, Emitter
-
-_KEEPING: Final = ("filter", "sort", "topn", "window_topn", "deduplicate", "over_aggregate", "changelog_normalize")
 
 
 def with_lost_time(emitter: Emitter, emitted: Emitted, time: str, at: Expr) -> Emitted | None:
@@ -37,7 +35,7 @@ def _was_time(emitter: Emitter, node_id: str, name: str) -> bool:
         return True
     node, inputs = emitter.node(node_id), emitter.inputs_of(node_id)
     schemas = [emitter.derived[input_id].schema for input_id in inputs]
-    if node.operator in _KEEPING:
+    if emitter.passes_rows(node_id):
         return name in schemas[0] and _was_time(emitter, inputs[0], name)
     if node.operator == "union":
         place = schema.index(name)

@@ -13,9 +13,8 @@ from engine.model.types import quote
 from engine.sql.algebra import Aggregate
 from engine.sql.nodes.emitter import Emitted, Emitter
 
-# Semi and anti joins, and operators that keep, order or number rows: Flink looks at the keys of their input.
+# Flink looks at the keys of their input, as with operators that pass rows on.
 _LEFT_ONLY: Final = (JoinKind.SEMI.value, JoinKind.ANTI.value)
-_PASSING: Final = ("filter", "sort", "deduplicate", "topn", "window_topn", "over_aggregate")
 
 
 def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any]) -> bool:
@@ -31,7 +30,7 @@ def is_one_row_each(emitter: Emitter, emitted: Emitted, group_by: Sequence[Any])
             schema = emitter.derived[emitter.input_of(node.id)].schema
             plain_columns = [Expression.parse(below[column]).plain_column(schema) for column in names]
             names = {column.name for column in plain_columns if column is not None}
-        elif node.operator in _PASSING or node.parameters.get("kind") in _LEFT_ONLY:
+        elif emitter.passes_rows(node.id) or node.parameters.get("kind") in _LEFT_ONLY:
             names &= set(emitter.derived[emitter.input_of(node.id)].schema.names)
         else:
             break

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from engine.expressions.flink_sql import FlinkSql, digits_in
+from engine.model.schema import Column
 from engine.model.types import quote
 from engine.sql.algebra import Expr, Join
 from engine.sql.functions.intervals import interval_ms
+from engine.sql.identifiers import identifier
 from engine.sql.nodes.emitter import Emitted, Emitter
 from engine.sql.rejected import SqlRejected
 
@@ -63,15 +66,17 @@ def only_event_time(emitter: Emitter, emitted: Emitted, time: str, at: Expr) -> 
     name = emitted.names[time]
     if schema.event_time is not None and schema.event_time.name == name:
         return emitted
-    # A computed column is not an event time, even if the expression changes nothing.
     items = [
-        (
-            column.name,
-            quote(column.name) if column.time is None or column.name == name else f"coalesce({quote(column.name)})",
-        )
+        (column.name, quote(column.name) if column.time is None or column.name == name else as_value(column))
         for column in schema
     ]
     return Emitted(emitter.project(emitted.node, items, at), emitted.names, emitted.arrival)
+
+
+def as_value(column: Column) -> str:
+    """A time that is no event time any more: a computed column is none, even if the expression changes nothing."""
+    written = f"coalesce({quote(column.name)}, NULL)"
+    return FlinkSql(f"COALESCE({identifier(column.name)}, NULL)", written, digits_in(column.type))
 
 
 def event_times(emitter: Emitter, emitted: Emitted) -> set[str]:

@@ -109,6 +109,13 @@ def test_what_views_compute_is_not_bound_again_when_they_are_planned(
     assert set(texts) <= {"k", "v", "ts"}
 
 
+@pytest.mark.parametrize("value", ["CAST(ts AS DATE)", "CAST(CAST(ts AS DATE) AS TIMESTAMP(6))"])
+def test_a_value_that_an_insert_converts_has_the_digits_of_its_column(value: str, tmp_path: Path) -> None:
+    sink = "CREATE TABLE o (k STRING, at TIMESTAMP(6)) WITH ('connector' = 'print');"
+    plan_, name = planned(f"{sink} INSERT INTO o SELECT k, {value} FROM t;", tmp_path)
+    assert [column.type.flink for column in plan_.node(name).schema] == ["STRING", "TIMESTAMP(6)"]
+
+
 def test_the_last_node_of_a_view_has_its_name_also_if_the_query_needs_fewer_of_its_rows(tmp_path: Path) -> None:
     views = """
     CREATE VIEW pairs AS SELECT a.k, a.v, b.v AS w FROM t AS a JOIN t AS b ON a.k = b.k;
