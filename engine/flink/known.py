@@ -41,10 +41,6 @@ def _is_join(node: NodePlan) -> bool:
     return node.operator.operator == "join"
 
 
-def _with_mini_batch(nodes: Sequence[NodePlan], ours: Records, theirs: Records) -> bool:
-    return _is_padded(nodes, ours, theirs) or _has("join")(nodes, ours, theirs)
-
-
 KNOWN: Final = (
     Known("| Top 1 ordered by a value ascending", _lacks_update_before),
     Known("| Top N with an offset", _has_offset),

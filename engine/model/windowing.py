@@ -15,7 +15,7 @@ Source: Flink TimeWindow.getWindowStartWithOffset, SliceAssigners.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -26,7 +26,6 @@ from engine.model.durations import duration, interval
 MOST_WINDOWS: Final = 100_000
 
 Window = tuple[int, int]
-Assign = Callable[[int], Sequence[Window]]
 
 
 class WindowKind(Enum):
@@ -85,19 +84,6 @@ class Windowing:
         """Whether the slide divides the size, so that every timestamp falls into the same number of windows."""
         return self.kind is not WindowKind.HOP or self.size_ms % self.slide_ms == 0
 
-    def assigner(self) -> Assign:
-        """The function from a timestamp to its windows, sorted by end. Raises ValueError for SESSION."""
-        match self.kind:
-            case WindowKind.TUMBLE:
-                return tumbling(self.size_ms, self.offset_ms)
-            case WindowKind.HOP:
-                return hopping(self.size_ms, self.slide_ms, self.offset_ms)
-            case WindowKind.CUMULATE:
-                return cumulating(self.size_ms, self.slide_ms, self.offset_ms)
-            case WindowKind.SESSION:
-                message = "a session's window depends on the other records of its key."
-                raise ValueError(message)
-
     def described(self) -> str:
         """The windowing in words, as the plan shows it."""
         size, slide = duration(self.size_ms), duration(self.slide_ms)
@@ -127,41 +113,3 @@ class Windowing:
         if self.offset_ms and self.kind is not WindowKind.SESSION:
             arguments.append(interval(self.offset_ms))
         return f"TABLE({self.kind.name}({', '.join(arguments)}))"
-
-
-def window_start(time_ms: int, size_ms: int, offset_ms: int = 0) -> int:
-    """The start of the tumbling window around a timestamp."""
-    return time_ms - (time_ms - offset_ms) % size_ms
-
-
-def tumbling(size_ms: int, offset_ms: int = 0) -> Assign:
-    """Every timestamp falls into one window."""
-
-    def assign(time_ms: int) -> Sequence[Window]:
-        start = time_ms - (time_ms - offset_ms) % size_ms
-        return ((start, start + size_ms),)
-
-    return assign
-
-
-def hopping(size_ms: int, slide_ms: int, offset_ms: int = 0) -> Assign:
-    """Every timestamp falls into about size / slide windows; the one that ends first comes first."""
-
-    def assign(time_ms: int) -> Sequence[Window]:
-        inside = (time_ms - offset_ms) % slide_ms
-        last = time_ms - inside
-        first = last - (size_ms - 1 - inside) // slide_ms * slide_ms
-        return [(start, start + size_ms) for start in range(first, last + 1, slide_ms)]
-
-    return assign
-
-
-def cumulating(size_ms: int, step_ms: int, offset_ms: int = 0) -> Assign:
-    """Every timestamp falls into the window of its step and all longer ones with the same start."""
-
-    def assign(time_ms: int) -> Sequence[Window]:
-        start = time_ms - (time_ms - offset_ms) % size_ms
-        first = time_ms - (time_ms - start) % step_ms + step_ms
-        return [(start, end) for end in range(first, start + size_ms + 1, step_ms)]
-
-    return assign

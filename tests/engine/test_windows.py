@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.model.durations import duration, interval
-from engine.model.windowing import Windowing, WindowKind, cumulating, hopping, tumbling, window_start
+from engine.model.windowing import Windowing, WindowKind
+from tests.engine.assigners import cumulating, hopping, tumbling
 
 SECOND = 1000
 
@@ -24,7 +25,7 @@ SECOND = 1000
     ],
 )
 def test_window_starts_are_those_of_the_document(time_ms: int, start: int) -> None:
-    assert window_start(time_ms, 10 * SECOND) == start
+    assert tumbling(10 * SECOND)(time_ms) == ((start, start + 10 * SECOND),)
 
 
 @pytest.mark.parametrize(("time_ms", "start"), [(-1, -10_000), (-10_000, -10_000), (-10_001, -20_000), (0, 0)])

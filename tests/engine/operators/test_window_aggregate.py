@@ -28,6 +28,7 @@ from engine.operators.window_aggregate import WindowAggregate
 from engine.windows.session_kernel import SessionWindowKernel
 from engine.windows.sliced_kernel import SlicedWindowKernel
 from engine.windows.window_kernel import WindowKernel
+from tests.engine.assigners import assigner
 from tests.engine.cases import Case, Given, Result, check_cases, run_epochs
 from tests.engine.planning import KnownTypes
 
@@ -657,7 +658,7 @@ def test_the_table_is_the_batch_answer_over_the_records_that_are_not_late(
     for record in inputs:
         time, value = record.row
         watermark_ms = timeline.at(record.seq - 1)
-        for start, end in windowing.assigner()(time):
+        for start, end in assigner(windowing)(time):
             if end - 1 + lateness_ms <= watermark_ms:
                 late.append((record.seq, start, end))
             else:

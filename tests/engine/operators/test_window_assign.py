@@ -15,6 +15,7 @@ from engine.model.changelog import ChangelogMode, RowKind
 from engine.model.position import ordinal
 from engine.model.windowing import Windowing, WindowKind
 from engine.windows.session_rows import SessionRowsKernel
+from tests.engine.assigners import assigner
 from tests.engine.cases import Case, check_cases
 from tests.engine.planning import pipeline_of, plan_of, rows, sql_of
 from tests.golden.trace import run_pipeline
@@ -116,7 +117,7 @@ def test_spark_gives_rows_the_windows_that_kernels_would(
     found = run_pipeline(pipeline, spark, Path(), tmp_path).records["w"]
     planned = plan_of("t -> w -> out", t=given, w=("window_assign", windows), out=SINK)
     operator: Any = planned.node("w").operator
-    assign, is_hop = operator.windowing.assigner(), operator.kind is WindowKind.HOP
+    assign, is_hop = assigner(operator.windowing), operator.kind is WindowKind.HOP
     expected = [
         (seq, ordinal(at), time, start, end)
         for seq, time in enumerate(times, start=1)

@@ -116,6 +116,20 @@ def test_a_value_that_an_insert_converts_has_the_digits_of_its_column(value: str
     assert [column.type.flink for column in plan_.node(name).schema] == ["STRING", "TIMESTAMP(6)"]
 
 
+def test_windows_by_one_of_two_event_times_have_the_other_as_a_value(tmp_path: Path) -> None:
+    views = """
+    CREATE TABLE u (k STRING, w BIGINT, us TIMESTAMP(6), WATERMARK FOR us AS us - INTERVAL '5' SECOND)
+    WITH ('connector' = 'filesystem', 'path' = 't.csv', 'format' = 'csv');
+    CREATE VIEW pairs AS
+    SELECT t.k, ts, us FROM u JOIN t ON t.k = u.k AND us BETWEEN ts - INTERVAL '1' SECOND AND ts;
+    """
+    query = "SELECT k, us, window_start FROM TABLE(TUMBLE(TABLE pairs, DESCRIPTOR(ts), INTERVAL '1' MINUTE));"
+    plan_, sink = planned(views + query, tmp_path)
+    assert [column.type.flink for column in plan_.node(sink).schema] == ["STRING", "TIMESTAMP(6)", "TIMESTAMP(3)"]
+    found = first_records(plan_, sink, nobody, tmp_path).records
+    assert ("b", "2024-01-01T00:00:01.000Z", "2024-01-01T00:00:00.000Z") in {cells(record)[-3:] for record in found}
+
+
 def test_the_last_node_of_a_view_has_its_name_also_if_the_query_needs_fewer_of_its_rows(tmp_path: Path) -> None:
     views = """
     CREATE VIEW pairs AS SELECT a.k, a.v, b.v AS w FROM t AS a JOIN t AS b ON a.k = b.k;
