@@ -1,6 +1,6 @@
 // Which part of the pipeline is in view, and where a node is on the screen.
 import { useCallback, useEffect, useRef } from 'react'
-import { useUpdateNodeInternals } from '@xyflow/react'
+import { useNodesInitialized, useUpdateNodeInternals } from '@xyflow/react'
 import { LEAST_PRESENTED, MOST_PRESENTED, followed, seenAs } from '../graph/camera.js'
 import { useLatest } from '../graph/latest.js'
 import { HEIGHT, WIDTH } from '../layout.js'
@@ -54,6 +54,8 @@ export function useViewport(flow, box, positions, placed, selected, isPresented)
   const keepsAll = useRef(false)
   // Whether the person has chosen what is in view. Until then, the whole pipeline is.
   const isChosen = useRef(false)
+  const isEdited = useRef(false)
+  const isMeasured = useNodesInitialized()
 
   // Nothing is measured before the first render.
   const area = useCallback(() => box.current?.querySelector('.flow')?.getBoundingClientRect(), [box])
@@ -128,6 +130,11 @@ export function useViewport(flow, box, positions, placed, selected, isPresented)
     return () => clearTimeout(later)
   }, [fit])
 
+  // The nodes of a pipeline that is opened may come, or be measured, after that.
+  useEffect(() => {
+    if (isMeasured && !isChosen.current && !isEdited.current) fit(0)
+  }, [isMeasured, fit])
+
   // In a presentation the view goes along with what is selected.
   useEffect(() => {
     if (isPresented && selected) fit()
@@ -197,6 +204,7 @@ export function useViewport(flow, box, positions, placed, selected, isPresented)
    * @param {Gesture} gesture
    */
   const prepare = (gesture) => {
+    isEdited.current = true
     const isPlacing = gesture.kind === 'move' || gesture.kind === 'paste' || (gesture.kind === 'add' && gesture.place)
     keepsAll.current = !isPlacing && isVisible(latest.current)
   }
