@@ -202,6 +202,19 @@ def test_a_dropped_file_becomes_a_pipeline_that_runs(page: Page, tmp_path: Path)
     expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
 
 
+def test_a_dropped_array_of_objects_and_a_file_of_a_spreadsheet_are_read(page: Page, tmp_path: Path) -> None:
+    array, sheet = tmp_path / "orders.json", tmp_path / "cities.csv"
+    array.write_text('[{"id": 1, "city": "Köln"},\n {"id": 2, "city": "Bonn"}]')
+    sheet.write_bytes("city;people\nKöln;1\nBonn;2\n".encode("cp1252"))
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files([array, sheet])
+    page.wait_for_url("**/build?**")
+    expect(page.get_by_text("one JSON object in each")).to_be_visible()
+    expect(page.get_by_text("Windows-1252")).to_be_attached()
+    expect(page.get_by_text('{"id": 2, "city": "Bonn"}')).to_be_visible()
+    node(page, "cities").click()
+    expect(page.get_by_text("Köln;1")).to_be_visible()
+
+
 def test_files_that_are_dropped_at_once_become_sources_beside_each_other(page: Page, tmp_path: Path) -> None:
     for name in ("orders", "customers"):
         (tmp_path / f"{name}.csv").write_text(CSV)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,9 @@ from ui.shell.uploads import first_lines, keep, safe_name
 
 
 def test_the_same_file_is_kept_once_and_another_one_beside_it(tmp_path: Path) -> None:
-    first = keep(io.BytesIO(b"a,b\n1,2\n"), "orders.csv", tmp_path)
-    again = keep(io.BytesIO(b"a,b\n1,2\n"), "orders.csv", tmp_path)
-    other = keep(io.BytesIO(b"a,b\n3,4\n"), "orders.csv", tmp_path)
+    first = keep([b"a,b\n1,2\n"], "orders.csv", tmp_path)
+    again = keep([b"a,b\n1,2\n"], "orders.csv", tmp_path)
+    other = keep([b"a,b\n3,4\n"], "orders.csv", tmp_path)
     assert first == again != other
     assert (tmp_path / first).read_bytes() == b"a,b\n1,2\n"
     assert not list((tmp_path / "files").glob(".*"))

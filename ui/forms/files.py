@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import streamlit as st
@@ -20,7 +19,7 @@ from ui.forms.spec import Field
 from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.pending import widget_value
-from ui.shell.uploads import first_lines, keep
+from ui.shell.uploads import first_lines, keep, keep_dropped
 
 
 def file_field(field: Field, form: FormContext) -> None:
@@ -44,7 +43,10 @@ def file_field(field: Field, form: FormContext) -> None:
         if dropped is not None and (script := script_in(dropped.getvalue(), dropped.name)) is not None:
             open_imported(script)
         elif dropped is not None:
-            _read(keep(dropped, dropped.name, workspace.folder()), field, form)
+            path, note = keep_dropped(dropped, dropped.name, workspace.folder())
+            _read(path, field, form)
+            if note:
+                form.drafting.notices = (note,)
 
     with st.expander("Use another file" if value else "Drop a file", expanded=not value):
         st.file_uploader(
@@ -94,7 +96,7 @@ def _paste(field: Field, form: FormContext) -> None:
         if Path(name).suffix not in source.opens:
             message = f"These rows look like {Path(name).suffix[1:]}, which the source {source.title} does not read."
             raise PipelineError(message, form.node.id, field.name)
-        _read(keep(io.BytesIO(content), name, workspace.folder()), field, form)
+        _read(keep([content], name, workspace.folder()), field, form)
 
     st.button(
         "Use these rows", key=form.key(f"{field.name}.pasted"), icon=":material/content_paste:", on_click=guarded(take)

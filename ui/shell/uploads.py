@@ -9,16 +9,31 @@ import hashlib
 import os
 import re
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
+
+from engine.reading.files.dropped import as_read
 
 FOLDER: Final = "files"
-_CHUNK: Final = 1 << 20
 # File systems allow 255; a character beyond ASCII takes up to four.
 _NAME_BYTES: Final = 100
 
 
-def keep(stream: IO[bytes], name: str, folder: Path) -> str:
+class Kept(NamedTuple):
+    """The path to write into a pipeline, relative to the store's folder, and what was changed in the file."""
+
+    path: str
+    note: str | None = None
+
+
+def keep_dropped(stream: IO[bytes], name: str, folder: Path) -> Kept:
+    """Store a file that somebody dropped, as a source reads it. Raises OSError."""
+    chunks, note = as_read(stream, name)
+    return Kept(keep(chunks, name, folder), note)
+
+
+def keep(chunks: Iterable[bytes], name: str, folder: Path) -> str:
     """Store a file; returns the path to write into a pipeline, relative to `folder`. Raises OSError."""
     target = folder / FOLDER
     target.mkdir(parents=True, exist_ok=True)
@@ -26,7 +41,7 @@ def keep(stream: IO[bytes], name: str, folder: Path) -> str:
     digest = hashlib.sha256()
     try:
         with partial.open("wb") as output:
-            while chunk := stream.read(_CHUNK):
+            for chunk in chunks:
                 digest.update(chunk)
                 output.write(chunk)
         relative = Path(FOLDER) / digest.hexdigest()[:16] / safe_name(name)

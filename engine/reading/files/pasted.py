@@ -9,10 +9,10 @@ The first line has the names.
 
 from __future__ import annotations
 
-import json
 from typing import Final, NamedTuple
 
 from engine.errors import PipelineError
+from engine.reading.files.object_lines import NotObjects, object_lines
 
 MOST_CHARS: Final = 5_000_000
 """The most text that can be pasted; anything larger has to be a file."""
@@ -41,10 +41,8 @@ def pasted(text: str) -> Pasted:
 
 
 def _one_per_line(text: str) -> str:
-    """An array of objects, or one object over several lines, as one line per object; other lines unchanged."""
+    """An array of objects, or objects over several lines, as one line per object; other lines unchanged."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        return "".join(f"{line}\n" for line in object_lines(text))
+    except NotObjects:
         return f"{text}\n"
-    rows = value if isinstance(value, list) else [value]
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)

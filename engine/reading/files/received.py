@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from engine.contract.live import Decision
-from engine.contract.scan import LINE_BYTES
+from engine.reading.files.object_lines import NotObjects, object_lines
 
 FOLDER: Final = "received"
 FILE_BYTES: Final = 64 << 20
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _FILE: Final = re.compile(rf"{FOLDER}/({_ADDRESS.pattern})(?:\.part\d{{6}})?\.jsonl")
 _BLOCK: Final = 1 << 16
-_SPACE: Final = " \t\r\n"
 _locks: Final[dict[Path, threading.Lock]] = defaultdict(threading.Lock)
 
 
@@ -106,57 +105,20 @@ def rows_in(body: bytes) -> list[str]:
     except UnicodeDecodeError as error:
         message = f"The body is not UTF-8 at byte {error.start}."
         raise NotReceived(message) from error
-    at = _past_space(text, 0)
-    is_array = text.startswith("[", at)
-    at = _past_space(text, at + 1) if is_array else at
-    rows: list[str] = []
-    while at < len(text) and not (is_array and text.startswith("]", at) and not rows):
-        row, at = _row(text, at)
-        rows.append(row)
-        at = _past_space(text, at)
-        if is_array and text.startswith("]", at):
-            break
-        if is_array and not text.startswith(",", at):
-            message = f"The body is not JSON: a comma is missing at character {at + 1}."
-            raise NotReceived(message)
-        at = _past_space(text, at + 1) if is_array else at
-    if is_array and (not text.startswith("]", at) or _past_space(text, at + 1) != len(text)):
-        message = f"The body is not JSON: its array does not end properly, at character {at + 1}."
-        raise NotReceived(message)
+    try:
+        rows = list(object_lines(text, _DECODER))
+    except NotObjects as error:
+        message = f"The body {error}"
+        raise NotReceived(message) from error
     if not rows:
         message = "The body has no rows; post a JSON object, an array of them, or one per line."
         raise NotReceived(message)
     return rows
 
 
-def _row(text: str, at: int) -> tuple[str, int]:
-    """The object at an index, as one line, and its end."""
-    try:
-        value, end = _DECODER.raw_decode(text, at)
-    except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else getattr(error, "msg", str(error))
-        message = f"The body is not JSON: {reason} at character {at + 1}."
-        raise NotReceived(message) from error
-    if not isinstance(value, dict):
-        message = f"At character {at + 1} there is no JSON object; post one, an array of them, or one per line."
-        raise NotReceived(message)
-    # Outside JSON strings a line break is white space; inside them JSON does not allow one.
-    row = text[at:end].replace("\n", " ").replace("\r", " ")
-    if len(row.encode()) > LINE_BYTES:
-        message = f"A row has more than {LINE_BYTES >> 20} MB, which no source reads."
-        raise NotReceived(message)
-    return row, end
-
-
 def _refuse(name: str) -> None:
     message = f"{name} is no JSON value"
     raise ValueError(message)
-
-
-def _past_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _SPACE:
-        at += 1
-    return at
 
 
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)

@@ -14,7 +14,7 @@ CASES = {
     "a first column that is empty": ("\tname\n1\tx", "pasted.tsv", "\tname\n1\tx\n"),
     "objects, one per line": ('{"a": 1}\n{"a": 2}', "pasted.jsonl", '{"a": 1}\n{"a": 2}\n'),
     "an array of objects": ('[{"a": "ü"},\n {"a": 2}]', "pasted.jsonl", '{"a": "ü"}\n{"a": 2}\n'),
-    "an object over several lines": ('{\n  "a": 1\n}', "pasted.jsonl", '{"a": 1}\n'),
+    "an object over several lines": ('{\n  "a": 1\n}', "pasted.jsonl", '{   "a": 1 }\n'),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from ui.shell import workspace
 from ui.shell.guard import guarded
 from ui.shell.navigation import go
 from ui.shell.state import remembered
-from ui.shell.uploads import keep
+from ui.shell.uploads import Kept, keep, keep_dropped
 
 
 def dropzone() -> None:
@@ -50,7 +49,7 @@ def paste() -> None:
         if incoming is None:
             name, content = pasted(text)
             folder = workspace.folder()
-            incoming = _of_rows(keep(io.BytesIO(content), name, folder))
+            incoming = _of_rows(Kept(keep([content], name, folder)))
         _open(incoming)
         corner["taken"] += 1
         corner["opened"] = True
@@ -92,8 +91,9 @@ def _open(made: Imported) -> None:
     """Edit an imported pipeline; if something is wrong in it, with the list of its problems."""
     if checked(made.pipeline).problems:
         bench().open_drawer(PROBLEMS)
-        # The list has the notes on the script, too.
-        made = made._replace(notices=tuple(filter(None, [one_by_one(made.pipeline)])))
+        # The list has the notes on a script, too.
+        own = made.notices if made.source else ()
+        made = made._replace(notices=tuple(filter(None, [one_by_one(made.pipeline), *own])))
     open_imported(made)
 
 
@@ -105,7 +105,7 @@ def _from_files(*dropped: UploadedFile) -> Imported:
         if Path(file.name).suffix.lower() == ".sql" or is_document(content) or is_script(content):
             message = f"{file.name} is a whole pipeline. Drop it alone, or several files of rows at once."
             raise PipelineError(message)
-    return _of_rows(*(keep(file, file.name, workspace.folder()) for file in dropped))
+    return _of_rows(*(keep_dropped(file, file.name, workspace.folder()) for file in dropped))
 
 
 def _from_file(dropped: UploadedFile) -> Imported:
@@ -115,14 +115,15 @@ def _from_file(dropped: UploadedFile) -> Imported:
         return imported(content, dropped.name)
     if (incoming := script_in(content, dropped.name)) is not None:
         return incoming
-    return _of_rows(keep(dropped, dropped.name, workspace.folder()))
+    return _of_rows(keep_dropped(dropped, dropped.name, workspace.folder()))
 
 
-def _of_rows(*kept: str) -> Imported:
+def _of_rows(*kept: Kept) -> Imported:
     """The first pipeline over files, with the form of its first source."""
     folder = workspace.folder()
-    pipeline = first_pipeline(kept[0], folder) if len(kept) == 1 else sources_beside(kept, folder)
-    return Imported(pipeline, source=pipeline.nodes[0].id)
+    paths = [each.path for each in kept]
+    pipeline = first_pipeline(paths[0], folder) if len(paths) == 1 else sources_beside(paths, folder)
+    return Imported(pipeline, tuple(each.note for each in kept if each.note), source=pipeline.nodes[0].id)
 
 
 def _from_export(dropped: UploadedFile) -> Imported:
