@@ -21,7 +21,6 @@ from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceError
 from engine.model.schema import Column, Schema
 from engine.model.types import (
-    MOST_DIGITS,
     STRING,
     Type,
 )
@@ -165,14 +164,11 @@ def _fields(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
 
 def _type_of(stored: pa.DataType, name: str, file: InputFile, node: str) -> Type:
     """The type for a Parquet column. Raises SourceError for an unsupported type."""
-    import pyarrow.types as t
-
     from engine.reading.files.parquet_values import type_of
 
     if (type_ := type_of(stored)) is not None:
         return type_
-    other = f"a decimal of at most {MOST_DIGITS} digits or " if t.is_decimal(stored) else ""
-    message = f"the column {name!r} of {file.name} is {stored}, which cannot be read; write it as {other}text."
+    message = f"the column {name!r} of {file.name} is {stored}, which cannot be read; write it as text."
     raise SourceError(message, node, "path")
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from engine.contract.scan import RAW_CHARS, ReadPart, Rejected
 from engine.reading.apart.limits import limited_memory, memory_bytes
 from engine.reading.files.input_files import InputFile
-from engine.reading.files.parquet_values import counts_of, cut_in, held, json_of, row_at
+from engine.reading.files.parquet_values import counts_of, cut_in, held, json_of, plain, row_at
 from engine.reading.files.storage import open_file
 from engine.reading.files.together import of_each
 from engine.reading.typed.typed_rows import RowTypes, records_of
@@ -99,6 +99,7 @@ class ParquetReader:
 
     def _read(self, part: ParquetPart, batch: pa.RecordBatch, lines: range) -> ReadPart:
         with limited_memory():
+            batch = plain(batch)
             values = [held(batch.column(column.name), column.type) for column in self.rows.columns]
             columns, reasons = self.rows.checked(values, self._beyond_the_calendar([value for value, _ in values]))
             records, record_lines = records_of(self.rows.batch(columns), lines, set(reasons))

@@ -46,15 +46,23 @@ _PLAIN: Final[dict[str, Type]] = {
     "binary": types.BINARY,
     "large_binary": types.BINARY,
 }
+_UUID: Final = pa.uuid()
+_LISTS: Final = (t.is_list, t.is_large_list, t.is_fixed_size_list, t.is_list_view, t.is_large_list_view)
+_OTHERS: Final = (
+    (t.is_string_view, pa.string()),
+    (t.is_binary_view, pa.binary()),
+    (t.is_float16, pa.float32()),
+    (t.is_duration, pa.int64()),
+    (t.is_date64, pa.date32()),
+)
 
 
-def type_of(type_: pa.DataType) -> Type | None:
+def type_of(stored: pa.DataType) -> Type | None:
     """The type for a Parquet column; None for an unsupported one. A struct is a text."""
+    type_ = pa.string() if stored == _UUID else _plain_type(stored)
     if (plain := _PLAIN.get(str(type_))) is not None:
         return plain
-    if t.is_dictionary(type_):
-        return type_of(type_.value_type)
-    if t.is_decimal(type_) and type_.precision <= MOST_DIGITS:
+    if t.is_decimal(type_):
         return types.Decimal(type_.precision, type_.scale)
     if t.is_timestamp(type_):
         return types.TIMESTAMP if type_.tz else types.TIMESTAMP_NTZ
@@ -65,16 +73,47 @@ def type_of(type_: pa.DataType) -> Type | None:
     if t.is_map(type_):
         key, value = type_of(type_.key_type), type_of(type_.item_type)
         return None if key is None or value is None else Map(key, value)
-    if t.is_list(type_) or t.is_large_list(type_):
+    if t.is_list(type_):
         element = type_of(type_.value_type)
         return None if element is None else Array(element)
     return STRING if t.is_struct(type_) else None
 
 
+def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns in the types in which Arrow can compute, and these can be cast to others."""
+    columns = [_plain_values(column) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _plain_values(values: pa.Array) -> pa.Array:
+    if values.type == _UUID:
+        return pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.string())
+    type_ = _plain_type(values.type)
+    return values if type_ == values.type else values.cast(type_)
+
+
+def _plain_type(type_: pa.DataType) -> pa.DataType:
+    """A duration is a count of its unit, as for all that do not know Arrow; what has too many digits is a text.
+
+    A UUID is one as a column, and else its bytes.
+    """
+    if isinstance(type_, pa.BaseExtensionType):
+        return _plain_type(type_.storage_type)
+    if t.is_dictionary(type_):
+        return _plain_type(type_.value_type)
+    if t.is_map(type_):
+        return pa.map_(_plain_type(type_.key_type), _plain_type(type_.item_type))
+    if any(is_list(type_) for is_list in _LISTS):
+        return pa.list_(_plain_type(type_.value_type))
+    if t.is_struct(type_):
+        return pa.struct([(field.name, _plain_type(field.type)) for field in type_])
+    if t.is_decimal(type_) and type_.precision > MOST_DIGITS:
+        return pa.string()
+    return next((plain for is_such, plain in _OTHERS if is_such(type_)), type_)
+
+
 def held(values: pa.Array, type_: Type) -> tuple[pa.Array, pa.Array]:
     """The values in a type, null where they do not fit it, and what they are before. Raises ArrowInvalid."""
-    if t.is_dictionary(values.type):
-        values = values.dictionary_decode()
     natural = type_of(values.type)
     if not has_struct(values.type) and natural is not None and natural.is_held_as(type_):
         # Nanoseconds are cut off, and counted.
@@ -127,7 +166,7 @@ def _json(value: Any, type_: pa.DataType) -> str:
         return _object((field.name, value[field.name], field.type) for field in type_ if value[field.name] is not None)
     if t.is_map(type_):
         return _object((_plain(key), item, type_.item_type) for key, item in value)
-    if t.is_list(type_) or t.is_large_list(type_):
+    if t.is_list(type_):
         return f"[{','.join(_json(item, type_.value_type) for item in value)}]"
     match value:
         case Decimal():
