@@ -91,7 +91,9 @@ def spark_of(
 
 def note_bound(expression: FlinkSql, schema: Schema, analyzer: Analyzer) -> None:
     """What a query bound is not bound again when its document is planned. schema: the columns that it is over."""
-    _known(expression.flink, schema, analyzer, ()).append(expression.typed(expression.flink))
+    known = _known(expression.flink, schema, analyzer, ())
+    if not known:
+        known.append(expression.typed(expression.flink))
 
 
 @lru_cache(maxsize=8192)
