@@ -209,7 +209,7 @@ def test_a_dropped_array_of_objects_and_a_file_of_a_spreadsheet_are_read(page: P
     page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files([array, sheet])
     page.wait_for_url("**/build?**")
     expect(page.get_by_text("one JSON object in each")).to_be_visible()
-    expect(page.get_by_text("Windows-1252")).to_be_attached()
+    expect(page.get_by_text("cp1252")).to_be_attached()
     expect(page.get_by_text('{"id": 2, "city": "Bonn"}')).to_be_visible()
     node(page, "cities").click()
     expect(page.get_by_text("Köln;1")).to_be_visible()

@@ -42,7 +42,7 @@ def as_read(stream: IO[bytes], name: str) -> Dropped:
     encoding = _encoding_of(stream)
     note = None
     if encoding == "cp1252":
-        note = f"{name} was read as Windows-1252. If letters are wrong, save it as UTF-8 and drop it again."
+        note = f"{name} was read as Western European text (cp1252). If letters are wrong, save it as UTF-8."
     if ending in JSON_ENDINGS and (lines := _lines_of(stream, encoding)) is not None:
         lined = f"{name} was brought into lines, with one JSON object in each."
         return Dropped(iter([lines]), f"{note} {lined}" if note else lined)
