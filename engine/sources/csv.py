@@ -23,7 +23,7 @@ from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema
 from engine.model.types import STRING
 from engine.reading.declared_options import DeclaredOptions
-from engine.reading.files.csv_sample import Dialect, sample_csv
+from engine.reading.files.csv_sample import ENDINGS, Dialect, sample_csv
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile, SampleRows, TextFiles, one_character
@@ -42,7 +42,7 @@ class Csv(TextFiles, RowFile):
     operator: ClassVar[str] = "csv"
     title: ClassVar[str] = "CSV"
     summary: ClassVar[str] = "Comma-separated files, line by line."
-    endings: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".txt")
+    endings: ClassVar[tuple[str, ...]] = ENDINGS
     opens = endings
     table_format = "csv"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import IO
+from typing import IO, Final
 
 from engine.contract.frames import is_reserved
 from engine.errors import SourceError, SourceMissing
@@ -16,6 +16,8 @@ from engine.reading.files.input_files import InputFile, opened, text_lines
 from engine.reading.files.together import AT_ONCE, in_groups, of_each
 from engine.reading.typed.columns import check_names, usable_names
 from engine.reading.typed.inference import infer_text
+
+ENDINGS: Final = (".csv", ".tsv", ".txt")
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
+from engine.contract.scan import LINE_BYTES
 from engine.reading.documents.json_sample import ENDINGS as JSON_ENDINGS
+from engine.reading.files.csv_sample import ENDINGS as CSV_ENDINGS
 from engine.reading.files.object_lines import NotObjects, object_lines
 
 MOST_BYTES: Final = 256 << 20
 """The largest JSON that is brought into lines; a larger one stays as it is."""
-_TEXT_ENDINGS: Final = (".csv", ".tsv", ".txt", *JSON_ENDINGS)
+_TEXT_ENDINGS: Final = (*CSV_ENDINGS, *JSON_ENDINGS)
 _CHUNK: Final = 1 << 20
 _SEQUENCE_BYTES: Final = 4
 _UTF_8: Final = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
@@ -77,7 +79,7 @@ def _encoding_of(stream: IO[bytes]) -> str:
 def _lines_of(stream: IO[bytes], encoding: str) -> bytes | None:
     """JSON that is not one object per line yet, as such lines; None for other files."""
     stream.seek(0)
-    first = codecs.decode(stream.readline(_CHUNK), encoding, "replace").lstrip("\ufeff \t\r\n")
+    first = codecs.decode(stream.readline(LINE_BYTES), encoding, "replace").lstrip("\ufeff \t\r\n")
     if first and first[0] not in "[{" or stream.seek(0, os.SEEK_END) > MOST_BYTES:
         return None
     try:
