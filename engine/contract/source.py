@@ -144,6 +144,11 @@ class Source(Parameters):
         return ()
 
     @classmethod
+    def begins_with(cls, first_line: str) -> bool:
+        """Whether a file with one of its endings and this first line is one of its files, and not of another source."""
+        return True
+
+    @classmethod
     def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:
         """The parameters to read a file with one of its endings."""
         return {"path": path}

@@ -28,7 +28,8 @@ of the tables that it reads, which `takes` narrows, their `addresses` and `table
 `engine.reading.declared_options` takes the options one by one. `other_metadata`: what becomes of metadata columns that
 it does not have; `is_looked_up`: whether Flink looks up rows in such a table; `arrival_told` and `with_arrival`: what
 tells when its rows arrive, and a column with that
-- `opens`: the file endings for which it is the default source; `parameters_for`: the parameters for such a file
+- `opens`: the file endings for which it is the default source, if `begins_with` says so; `parameters_for`: the
+parameters for such a file
 - `instead_of`: the options of a script's table for which its rows stand
 - `offered`: the choices of a field that only the source knows, such as the tables of a file
 

@@ -12,6 +12,7 @@ Types are inferred from the first `sample_rows` lines (`engine.reading.typed.inf
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -21,15 +22,17 @@ from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema
-from engine.model.types import STRING
+from engine.model.types import BIGINT, DATE, DOUBLE, STRING, TIMESTAMP, TIMESTAMP_NTZ
 from engine.reading.declared_options import DeclaredOptions
 from engine.reading.files.csv_sample import ENDINGS, Dialect, sample_csv
 from engine.reading.files.csv_scan import CsvReader
 from engine.reading.files.input_files import InputFile
 from engine.reading.files.source import RowFile, SampleRows, TextFiles, one_character
-from engine.reading.files.storage import is_packed
+from engine.reading.files.storage import ending_of, is_packed
 from engine.reading.files.text_files import parts_of
 from engine.reading.flink_formats import csv_options, csv_parameters
+from engine.reading.typed.inference import kind_of_text
+from engine.reading.typed.log_times import is_log
 from engine.reading.typed.profile import ColumnProfile, TimeProposal, profile_of
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -76,10 +79,22 @@ class Csv(TextFiles, RowFile):
         return self.quote.encode() if self.multi_line else b""
 
     @classmethod
+    def begins_with(cls, first_line: str) -> bool:
+        """Unless it is a line of a log."""
+        return not is_log(first_line)
+
+    @classmethod
     def parameters_for(cls, path: str, first_line: str = "") -> Mapping[str, Any]:
-        """The path and the separator: a tab for .tsv, else the most frequent separator in the first line."""
-        separator = "\t" if path.lower().endswith(".tsv") else max(_SEPARATORS, key=first_line.count)
-        return {"path": path} | ({"separator": separator.replace("\t", "\\t")} if separator != _SEPARATORS[0] else {})
+        """The path, the separator (a tab for .tsv, else the most frequent one), and whether the first line has names.
+
+        A time is no name of a column, and neither are numbers alone.
+        """
+        separator = "\t" if ending_of(path) == ".tsv" else max(_SEPARATORS, key=first_line.count)
+        fields = next(csv.reader([first_line], delimiter=separator), [])
+        kinds = {kind_of_text(text.strip()) for text in fields if text.strip()}
+        has_names = kinds.isdisjoint((DATE, TIMESTAMP, TIMESTAMP_NTZ)) and not (kinds and kinds <= {BIGINT, DOUBLE})
+        own = {} if separator == _SEPARATORS[0] else {"separator": separator.replace("\t", "\\t")}
+        return {"path": path, **own} | ({} if has_names else {"header": False})
 
     @classmethod
     def format_parameters(cls, options: DeclaredOptions) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from engine.examples.from_file import source_of
 from engine.reading.files.input_files import local_place
 from engine.reading.files.named_folders import may_be_read
 from engine.reading.files.pasted import pasted
+from engine.reading.files.storage import ending_of
 from engine.registry import sources
 from ui.builder.editing import ABSENT, with_source
 from ui.builder.importing import open_imported, script_in
@@ -62,10 +63,10 @@ def _read(path: str, field: Field, form: FormContext) -> None:
     """Read a kept file. A source that had none gets types, event time and a name, as in a first pipeline."""
     drafting, cls = form.drafting, sources()[form.node.operator]
     node = drafting.pipeline.node(form.node.id)
-    if node.parameters.get(field.name) or Path(path).suffix.lower() not in cls.opens:
+    if node.parameters.get(field.name) or ending_of(path) not in cls.opens:
         form.write((*form.path, field.name), path, redraw=True)
         return
-    document, name = with_source(drafting.pipeline, node, source_of(path, workspace.folder()))
+    document, name = with_source(drafting.pipeline, node, source_of(path, workspace.folder(), cls))
     drafting.edit(document)
     drafting.selection = name
 

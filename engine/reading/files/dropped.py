@@ -18,11 +18,12 @@ from typing import IO, Final, NamedTuple
 from engine.contract.scan import LINE_BYTES
 from engine.reading.documents.json_sample import ENDINGS as JSON_ENDINGS
 from engine.reading.files.csv_sample import ENDINGS as CSV_ENDINGS
+from engine.reading.files.line_scan import ENDINGS as LINE_ENDINGS
 from engine.reading.files.object_lines import NotObjects, object_lines
 
 MOST_BYTES: Final = 256 << 20
 """The largest JSON that is brought into lines; a larger one stays as it is."""
-_TEXT_ENDINGS: Final = (*CSV_ENDINGS, *JSON_ENDINGS)
+_TEXT_ENDINGS: Final = (*CSV_ENDINGS, *JSON_ENDINGS, *LINE_ENDINGS)
 _CHUNK: Final = 1 << 20
 _SEQUENCE_BYTES: Final = 4
 _UTF_8: Final = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")

@@ -3,8 +3,9 @@ r"""Pasted rows, as a file that a source reads: a JSON object per line, or field
     {"id": 1}         .jsonl; an array of objects becomes one per line
     a<tab>b           .tsv, as spreadsheets and query tools copy
     a,b  a;b  a|b     .csv
+    lines of a log    .log
 
-The first line has the names.
+The first line of other texts has the names.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final, NamedTuple
 
 from engine.errors import PipelineError
 from engine.reading.files.object_lines import NotObjects, object_lines
+from engine.reading.typed.log_times import is_log
 
 MOST_CHARS: Final = 5_000_000
 """The most text that can be pasted; anything larger has to be a file."""
@@ -36,7 +38,10 @@ def pasted(text: str) -> Pasted:
         raise PipelineError(message)
     if rows.lstrip()[:1] in ("{", "["):
         return Pasted("pasted.jsonl", _one_per_line(rows).encode())
-    ending = ".tsv" if "\t" in rows.splitlines()[0] else ".csv"
+    first_line = rows.partition("\n")[0]
+    if is_log(first_line):
+        return Pasted("pasted.log", f"{rows}\n".encode())
+    ending = ".tsv" if "\t" in first_line else ".csv"
     return Pasted(f"pasted{ending}", f"{rows}\n".encode())
 
 

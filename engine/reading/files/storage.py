@@ -32,6 +32,8 @@ _BUFFER: Final = 1 << 20
 FETCHED_BYTES: Final = 1 << 20
 """Of a file elsewhere, what is fetched at once."""
 _UNPACK: Final[dict[str, Callable[..., Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
+PACKED: Final = tuple(_UNPACK)
+"""The endings of compressed files."""
 
 
 class StoredFile(NamedTuple):

@@ -44,7 +44,7 @@ from engine.reading.kafka.offsets import first_logs
 from engine.reading.kafka.stream import KafkaStream
 from engine.reading.kafka.topics import DISCOVERY_MS, Topics
 from engine.reading.servers.message_rows import METADATA, Binary, Format, MessageReader
-from engine.reading.servers.raw_values import CHARSET, RAW, RawReader, is_charset
+from engine.reading.servers.raw_values import CHARSET, RawReader, check_charset, check_type
 from engine.reading.servers.secrets import NOTE, named_in, names_any
 from engine.reading.servers.served import ColumnsThere
 from engine.reading.typed.columns import check_names, column_of, derive_source
@@ -347,9 +347,7 @@ class KafkaTopics(Topics):
 
     def _check_raw(self, node: str) -> None:
         """Raises PipelineError for values, or keys, that are not one column of a type that the format has."""
-        if not is_charset(self.raw_charset):
-            message = f"raw_charset: {self.raw_charset!r} is no known charset. Write UTF-8, ISO-8859-1 or the like."
-            raise PipelineError(message, node, "raw_charset")
+        check_charset(self.raw_charset, node, "raw_charset")
         is_apart = self.key_format is not None and not self.value_has_key
         of_value = [column for column in self.columns if not (is_apart and column.name in self.keys)]
         of_key = [column for column in self.columns if column.name in self.keys]
@@ -359,11 +357,7 @@ class KafkaTopics(Topics):
             if len(columns) != 1:
                 message = f"{field}: raw is for a {what} of one column. Choose json or csv."
                 raise PipelineError(message, node, field)
-            type_ = column_of(columns[0].name, columns[0].type, node, "columns").type
-            if type_ not in RAW:
-                message = f"{field}: raw has no {type_.flink}. Make {columns[0].name} one of "
-                message += f"{', '.join(raw_type.flink for raw_type in RAW)}, and cast it in a query."
-                raise PipelineError(message, node, field)
+            check_type(column_of(columns[0].name, columns[0].type, node, "columns"), node, field)
 
     def _avro(self, name: str, columns: tuple[Column, ...], node: str, field: str) -> AvroReader:
         """The reader of a format of Avro. Raises PipelineError for types that it does not have."""

@@ -1,4 +1,4 @@
-"""Reads messages whose value, or key, is one column: a text, bytes, or a number as bytes.
+"""Reads values of one column, such as messages, their keys, or lines: a text, bytes, or a number as bytes.
 
 A number has exactly the bytes of its type, a BOOLEAN is one byte, which is zero for FALSE. Of a text, bytes that the
 charset does not have become U+FFFD.
@@ -14,6 +14,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from engine.errors import PipelineError
+from engine.model.schema import Column
 from engine.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, FLOAT, INT, SMALLINT, STRING, TINYINT, Type
 from engine.reading.avro.gathering import Read
 from engine.reading.avro.registry import Written
@@ -23,18 +25,26 @@ _NUMBERS: Final[dict[Type, str]] = {
     **{BOOLEAN: "i1", TINYINT: "i1", SMALLINT: "i2", INT: "i4", BIGINT: "i8"},
     **{FLOAT: "f4", DOUBLE: "f8"},
 }
-RAW: Final[tuple[Type, ...]] = (STRING, BINARY, *_NUMBERS)
+_RAW: Final[tuple[Type, ...]] = (STRING, BINARY, *_NUMBERS)
 """The types that the format has."""
 CHARSET: Final = "UTF-8"
 
 
-def is_charset(name: str) -> bool:
-    """Whether texts can be in it."""
+def check_charset(name: str, node: str, field: str) -> None:
+    """Raise PipelineError for a charset in which no text can be."""
     try:
         "a".encode(name)
-    except (LookupError, ValueError):
-        return False
-    return True
+    except (LookupError, ValueError) as error:
+        message = f"{field}: {name!r} is no known charset. Write UTF-8, ISO-8859-1 or the like."
+        raise PipelineError(message, node, field) from error
+
+
+def check_type(column: Column, node: str, field: str) -> None:
+    """Raise PipelineError for a column of a type that the format does not have."""
+    if column.type not in _RAW:
+        message = f"{field}: raw has no {column.type.flink}. Make {column.name} one of "
+        message += f"{', '.join(type_.flink for type_ in _RAW)}, and cast it in a query."
+        raise PipelineError(message, node, field)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 1/31/2026 9:30               M/d/yyyy H:mm               as no month is 31; if all texts could be either, none
 2026-11-30 14:05:09,123      yyyy-MM-dd HH:mm:ss,SSS
 30 Nov 2026 02:05 PM         dd MMM yyyy hh:mm a
+30/Nov/2026:14:05:09         dd/MMM/yyyy:HH:mm:ss        as web servers write
 30.11.2026                   dd.MM.yyyy
 """
 
@@ -41,9 +42,9 @@ _LETTERS: Final = re.compile("|".join(sorted(_PARTS, key=len, reverse=True)))
 _NUMBERS: Final = ("dd-MM-yyyy", "d-M-yyyy", "MM-dd-yyyy", "M-d-yyyy", "yyyy-MM-dd", "yyyy-M-d")
 _DATES: Final = (
     *(date.replace("-", separator) for separator in ".-/" for date in _NUMBERS),
-    *(date.replace("-", separator) for separator in " -" for date in ("dd-MMM-yyyy", "d-MMM-yyyy")),
+    *(date.replace("-", separator) for separator in " -/" for date in ("dd-MMM-yyyy", "d-MMM-yyyy")),
 )
-_BETWEEN: Final = (" ", ", ", "'T'")
+_BETWEEN: Final = (" ", ", ", "'T'", ":")
 _CLOCKS: Final = ("HH:mm:ss", "H:mm:ss", "HH:mm", "H:mm")
 _TIMES: Final = (
     *_CLOCKS,
@@ -93,6 +94,13 @@ def milliseconds(text: str, pattern: str) -> int | None:
     except ValueError:
         return None
     return round(moment.timestamp()) * 1000 + milli
+
+
+def shape_of(pattern: str) -> str:
+    """A regular expression, of Java as of Python, that finds times of a pattern."""
+    plain = pattern.replace("'", "").replace(".", "[.]")
+    words = {"MMM": "[A-Z][a-z]{2}", "a": "[AP]M"}
+    return _LETTERS.sub(lambda found: words.get(found[0], _PARTS[found[0]][1].replace(r"\d", "[0-9]")), plain)
 
 
 @cache

@@ -26,6 +26,7 @@ CHANGED = {
     "UTF-16 of Windows": ("a.csv", "name\r\nMüller\r\n".encode("utf-16"), "name\r\nMüller\r\n".encode(), None),
     "UTF-16, big-endian": ("a.tsv", "\ufeffa\tb\nü\t1\n".encode("utf-16-be"), "a\tb\nü\t1\n".encode(), None),
     "Windows-1252": ("a.csv", "name\nMüller\n10 €\n".encode("cp1252"), "name\nMüller\n10 €\n".encode(), "(cp1252)"),
+    "a log in Windows-1252": ("a.log", "ab ü\n".encode("cp1252"), "ab ü\n".encode(), "(cp1252)"),
     "an array": ("a.json", b'[{"a": 1.10}, {"a": 2}]', LINES, "one JSON object in each"),
     "an array over several lines": (
         "a.json",

@@ -27,6 +27,7 @@ CASES = {
     "by halves of the day": (["11/30/2026 12:05 AM", "11/30/2026 12:05 PM"], "MM/dd/yyyy hh:mm a"),
     "no such half": (["11/30/2026 13:05 PM"], None),
     "with names": (["30 Nov 2026 14:05", "1 Dec 2026 14:05"], "d MMM yyyy HH:mm"),
+    "a web server's": (["30/Nov/2026:14:05:09", "01/Dec/2026:14:05:09"], "dd/MMM/yyyy:HH:mm:ss"),
     "no such day": (["31.02.2026 14:05:09"], None),
     "days": (["30.11.2026", "01.12.2026"], "dd.MM.yyyy"),
     "a version": (["1.2.2026", "10.3.11"], None),

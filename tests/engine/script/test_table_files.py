@@ -27,6 +27,8 @@ CASES = {
     "cells": ("excel", {"path": "book.xlsx", "table": "Orders", "header": False}),
     "sqlite": ("sqlite", {"path": "shop.sqlite", "table": "orders", "primary_key": ["id"], "types": {"id": "INT"}}),
     "duckdb": ("duckdb", {"path": "shop.duckdb", "table": "orders", "event_time": "at", "watermark_delay_ms": 0}),
+    "lines": ("text_lines", {"path": "app.log", "column": "text", "charset": "ISO-8859-1"}),
+    "bytes": ("text_lines", {"path": "app.log", "column": "text", "types": {"text": "BYTES"}}),
     "kinds": ("sqlite", {"path": "shop.sqlite", "table": "changes", "kind_column": "op"}),
 }
 
@@ -40,6 +42,7 @@ def folder(tmp_path: Path) -> Path:
     shop.close()
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as shop:
         shop.execute('CREATE TABLE orders (id INTEGER, "at" TIMESTAMP)')
+    (tmp_path / "app.log").write_text("up\n")
     return tmp_path
 
 

@@ -11,6 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from engine.errors import PipelineError
 from engine.examples.from_file import first_pipeline, readable, sources_beside
 from engine.reading.files.pasted import pasted
+from engine.reading.files.storage import PACKED
 from ui.builder.arriving import one_by_one
 from ui.builder.checking import checked
 from ui.builder.importing import ENDINGS, Imported, imported, is_document, is_script, open_imported, script_in
@@ -25,8 +26,8 @@ from ui.shell.uploads import Kept, keep, keep_dropped
 def dropzone() -> None:
     """Keep the dropped files, make a first pipeline of them, and open that in the builder."""
     _uploader(
-        "Drop files here: CSV, JSON Lines, Parquet, Avro, Excel, SQLite or DuckDB; or a pipeline as JSON or SQL",
-        [*dict.fromkeys([*(suffix[1:] for suffix in readable()), *ENDINGS])],
+        "Drop files here: CSV, JSON Lines, logs, Parquet, Avro, Excel, SQLite or DuckDB; or a pipeline as JSON or SQL",
+        [*dict.fromkeys([*(suffix[1:] for suffix in (*readable(), *PACKED)), *ENDINGS])],
         "drop",
         _from_files,
     )
