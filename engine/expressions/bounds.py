@@ -6,7 +6,7 @@ Source: Flink FlinkRelMdColumnInterval, ColumnIntervalUtil.getColumnIntervalWith
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import reduce
 from itertools import product
@@ -82,17 +82,22 @@ def _number(value: exp.Expr) -> Decimal | None:
         case exp.Paren() | exp.Cast():
             # 1L, 1.5D and 1BD are parsed as casts.
             is_number = isinstance(value, exp.Paren) or value.is_type(*exp.DataType.NUMERIC_TYPES)
-            return _number(value.this) if is_number else None
+            is_text = isinstance(value, exp.Cast) and value.this.is_string
+            return None if not is_number else _decimal(value.this) if is_text else _number(value.this)
         case exp.Neg():
             number = _number(value.this)
             return None if number is None else -number
-        case exp.Literal() if not value.is_string or isinstance(value.parent, exp.Cast):
-            try:
-                number = Decimal(value.this)
-            except InvalidOperation:
-                return None
-            return number if number.is_finite() and abs(number.adjusted()) < _LARGEST else None
+        case exp.Literal() if not value.is_string:
+            return _decimal(value)
     return None
+
+
+def _decimal(literal: exp.Expr) -> Decimal | None:
+    try:
+        number = Decimal(literal.this)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and abs(number.adjusted()) < _LARGEST else None
 
 
 def _alternatives(condition: exp.Expr, is_column: Callable[[exp.Expr], bool]) -> tuple[Sequence[ValueInterval], bool]:
@@ -113,8 +118,8 @@ def _alternatives(condition: exp.Expr, is_column: Callable[[exp.Expr], bool]) ->
         case exp.Not():
             return _negation(condition.this.unnest(), is_column)
         case exp.Between() if not condition.args.get("symmetric"):
-            value, low, high = _copies(condition.this, condition.args["low"], condition.args["high"])
-            above, below = exp.GTE(this=value, expression=low), exp.LTE(this=value.copy(), expression=high)
+            value, low, high = condition.this, condition.args["low"], condition.args["high"]
+            above, below = exp.GTE(this=value, expression=low), exp.LTE(this=value, expression=high)
             return _alternatives(exp.And(this=above, expression=below), is_column)
         case exp.In() if is_column(condition.this) and condition.expressions:
             numbers = [number for member in condition.expressions if (number := _constant(member)) is not None]
@@ -129,21 +134,16 @@ def _negation(negated: exp.Expr, is_column: Callable[[exp.Expr], bool]) -> tuple
             return _alternatives(negated.this, is_column)
         case exp.And() | exp.Or():
             other = exp.Or if isinstance(negated, exp.And) else exp.And
-            left, right = _copies(negated.this, negated.expression)
-            return _alternatives(other(this=exp.Not(this=left), expression=exp.Not(this=right)), is_column)
+            left, right = exp.Not(this=negated.this), exp.Not(this=negated.expression)
+            return _alternatives(other(this=left, expression=right), is_column)
         case exp.Between() if not negated.args.get("symmetric"):
-            value, low, high = _copies(negated.this, negated.args["low"], negated.args["high"])
-            below, above = exp.LT(this=value, expression=low), exp.GT(this=value.copy(), expression=high)
+            value, low, high = negated.this, negated.args["low"], negated.args["high"]
+            below, above = exp.LT(this=value, expression=low), exp.GT(this=value, expression=high)
             return _alternatives(exp.Or(this=below, expression=above), is_column)
         case _ if type(negated) in NEGATED:
-            left, right = _copies(negated.this, negated.expression)
-            return _alternatives(NEGATED[type(negated)](this=left, expression=right), is_column)
+            opposite = NEGATED[type(negated)](this=negated.this, expression=negated.expression)
+            return _alternatives(opposite, is_column)
     return _ANYTHING, _is_about(negated, is_column)
-
-
-def _copies(*parts: exp.Expr) -> Iterator[exp.Expr]:
-    """Copies for another tree: a part knows its parent, and these trees are kept."""
-    return (part.copy() for part in parts)
 
 
 def _compared(condition: exp.Expr, is_column: Callable[[exp.Expr], bool]) -> Sequence[ValueInterval]:

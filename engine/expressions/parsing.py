@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from operator import is_not
 from typing import Any, ClassVar, Final
 
 from sqlglot import Dialect, TokenType, exp
@@ -150,13 +151,19 @@ def tree_if_readable(text: str) -> exp.Expr | None:
 
 
 def mapped(node: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """The node with other parts."""
-    changed = node.copy()
-    for name, value in node.args.items():
-        if isinstance(value, exp.Expression):
-            changed.set(name, change(value))
+    """The node with other parts; itself if they stay the same, for nobody changes a tree that others look at."""
+    args = dict(node.args)
+    for name, value in args.items():
+        if isinstance(value, exp.Expr):
+            args[name] = change(value)
         elif isinstance(value, list):
-            changed.set(name, [change(part) if isinstance(part, exp.Expression) else part for part in value])
+            parts = [change(part) if isinstance(part, exp.Expr) else part for part in value]
+            args[name] = parts if any(map(is_not, parts, value)) else value
+    if not any(map(is_not, args.values(), node.args.values())):
+        return node
+    changed = type(node)(**args)
+    changed.comments = node.comments
+    changed.meta.update(node.meta)
     return changed
 
 

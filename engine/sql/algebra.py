@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
+from engine.expressions.parsing import mapped
 from engine.joins.sides import JoinKind
 from engine.model.free_names import free_name
 from engine.model.pipeline import Node
@@ -381,11 +382,7 @@ def together(conditions: Sequence[Expr]) -> Expr:
 
 def substituted(expression: Expr, values: Mapping[str, Expr]) -> Expr:
     """The expression with its columns replaced by other expressions."""
-
-    def swap(node: Expr) -> Expr:
-        if isinstance(node, exp.Column) and node.name in values:
-            value = values[node.name].copy()
-            return value if isinstance(value, exp.Column | exp.Literal) else exp.Paren(this=value)
-        return node
-
-    return expression.copy().transform(swap, copy=False)
+    if isinstance(expression, exp.Column):
+        value = values.get(expression.name, expression)
+        return value if isinstance(value, exp.Column | exp.Literal) else exp.Paren(this=value)
+    return mapped(expression, lambda part: substituted(part, values))

@@ -77,7 +77,8 @@ def flink_text(expression: Expr, names: Mapping[str, str]) -> str:
                 node.set(place, exp.Paren(this=operand))
         return node
 
-    return expression.unnest().copy().transform(called, copy=False).sql(dialect=Flink, normalize_functions=False)
+    told = expression.unnest().copy().transform(called, copy=False)
+    return told.sql(dialect=Flink, normalize_functions=False, copy=False)
 
 
 def _is_looser(operand: Expr, operation: Expr, place: str) -> bool:

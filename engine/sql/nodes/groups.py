@@ -46,12 +46,15 @@ def aggregate(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> 
     def of_single_rows(apart: Emitter) -> Aggregate | None:
         return _of_single_rows(apart, relation, needed)
 
-    if all(map(may_be_its_argument, read)):
+    may_be_removed = all(map(may_be_its_argument, read))
+    if may_be_removed and not needed.issuperset(relation.columns):
         single = emitter.decided(of_single_rows, relation, needed)
         if single is not None:
-            return _removed(emitter, relation, single, needed)
+            return _removed(emitter, single, needed)
     emitted, relation = input_of(emitter, relation, needed)
     group_by, calls = _grouped(emitter, emitted, relation)
+    if may_be_removed and _are_single_rows(emitter, emitted, group_by, calls):
+        return ungrouped(emitter, emitted, relation, group_by, calls)
     parameters = {"group_by": group_by, "aggregates": calls, **code_of(relation.calls, relation.at)}
     parameters |= state_ttl.of_group(relation.at)
     node = emitter.add("aggregate", parameters, [emitted.node], relation.at)
@@ -66,27 +69,27 @@ def _grouped(emitter: Emitter, emitted: Emitted, relation: Aggregate) -> tuple[l
 
 
 def _of_single_rows(emitter: Emitter, relation: Aggregate, needed: frozenset[str]) -> Aggregate | None:
-    """An aggregate with the calls that are read, if Flink removes it: each group is one row at most, and each result
-    that row's argument.
-    """
+    """An aggregate with the calls that are read, if Flink removes it."""
     emitted, relation = input_of(emitter, relation, needed)
-    group_by, calls = _grouped(emitter, emitted, relation)
-    is_removed = is_one_row_each(emitter, emitted, group_by) and all(is_its_argument(call, group_by) for call in calls)
-    return relation if is_removed else None
+    return relation if _are_single_rows(emitter, emitted, *_grouped(emitter, emitted, relation)) else None
 
 
-def _removed(emitter: Emitter, relation: Aggregate, single: Aggregate, needed: frozenset[str]) -> Emitted:
+def _are_single_rows(
+    emitter: Emitter, emitted: Emitted, group_by: Sequence[Any], calls: Sequence[dict[str, Any]]
+) -> bool:
+    """Whether each group is one row at most, and each result that row's argument."""
+    return is_one_row_each(emitter, emitted, group_by) and all(is_its_argument(call, group_by) for call in calls)
+
+
+def _removed(emitter: Emitter, single: Aggregate, needed: frozenset[str]) -> Emitted:
     """An aggregate with one row per group as a projection. The nodes below compute no more than what is read of it.
 
-    single: the same with only the calls that are read.
+    single: the aggregate with only the calls that are read.
     """
-    if needed.issuperset(relation.columns):
-        emitted, single = input_of(emitter, relation, needed)
-    else:
-        single = replace(single, groups=tuple(group for group in single.groups if group[0] in needed))
-        emitted = projected(emitter, single)
-        if not single.columns:
-            return Emitted(emitted.node, {})
+    single = replace(single, groups=tuple(group for group in single.groups if group[0] in needed))
+    emitted = projected(emitter, single)
+    if not single.columns:
+        return Emitted(emitted.node, {})
     return ungrouped(emitter, emitted, single, *_grouped(emitter, emitted, single))
 
 
