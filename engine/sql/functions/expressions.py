@@ -92,13 +92,16 @@ class Writer:
         except ExpressionError as error:
             raise SqlRejected(told_in_flink(error.reason, error.expression), expression) from error
 
+    def argument(self, expression: Expr) -> FlinkSql:
+        """The expression as an aggregate takes it: a moment with its digits."""
+        written = self.write(expression)
+        is_moment = isinstance(self.type_of(written), Timestamp)
+        return written.bound(written, digits_of(self, expression)) if is_moment else written
+
     def result(self, expression: Expr) -> FlinkSql:
         """The expression as a result has it: a length of time as a text, which has a type, a moment with its digits."""
-        written = self.write(expression)
-        type_ = self.type_of(written)
-        if is_interval(type_):
-            return written.bound(as_text(self, written))
-        return written.bound(written, digits_of(self, expression)) if isinstance(type_, Timestamp) else written
+        written = self.argument(expression)
+        return written.bound(as_text(self, written)) if is_interval(self.type_of(written)) else written
 
     def _written(self, expression: Expr) -> str:
         if (listed := compared_with_each(expression)) is not None:

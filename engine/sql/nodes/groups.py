@@ -214,7 +214,7 @@ def _group_by(emitter: Emitter, emitted: Emitted, groups: Sequence[Named]) -> tu
             taken.append(emitted.names[column])
         else:
             output_name = free_name(name, taken)
-            group_by.append({"name": output_name, "expression": writer.write(item)})
+            group_by.append({"name": output_name, "expression": writer.result(item)})
             taken.append(output_name)
     return group_by, taken
 
@@ -302,7 +302,7 @@ def given_to(arguments: Sequence[Expr], emitted: Emitted, writer: Writer) -> dic
 def _written(argument: Expr, emitted: Emitted, writer: Writer) -> str:
     column = plain(argument)
     is_column = column is not None and column in emitted.names
-    return emitted.names[column or ""] if is_column else writer.write(argument)
+    return emitted.names[column or ""] if is_column else writer.argument(argument)
 
 
 def _shares(function: str, written: Expr) -> float | list[float]:

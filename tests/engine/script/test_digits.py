@@ -41,6 +41,12 @@ def written(script: str) -> str:
         ("SELECT CAST(b.t6 AS STRING) AS x FROM t AS a JOIN t AS b ON a.k = b.k", 6),
         ("SELECT CAST(u AS STRING) AS x FROM (SELECT t0 AS u FROM t UNION ALL SELECT t6 FROM t)", 6),
         ("SELECT CAST(u AS STRING) AS x FROM (SELECT DISTINCT CAST(t3 AS TIMESTAMP(6)) AS u FROM t)", 6),
+        (
+            "SELECT CAST(u AS STRING) AS x FROM (SELECT CAST(t3 AS TIMESTAMP(6)) AS u, COUNT(*) AS n FROM t "
+            "GROUP BY CAST(t3 AS TIMESTAMP(6)))",
+            6,
+        ),
+        ("SELECT CAST(u AS STRING) AS x FROM (SELECT MAX(CAST(t3 AS TIMESTAMP(0))) AS u FROM t GROUP BY k)", 0),
         ("SELECT CAST(u AS STRING) AS x FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00.123456')) AS v (u)", 6),
         ("SELECT CAST(u AS STRING) AS x FROM (VALUES (TIMESTAMP '2024-01-01 00:00:00')) AS v (u)", 0),
         ("SELECT CAST(ROW(t6, k) AS STRING) AS x FROM t", 6),
