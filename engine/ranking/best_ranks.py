@@ -12,6 +12,8 @@ Source: Flink UpdatableTopNFunction, AppendOnlyTopNFunction, AppendOnlyFirstNFun
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from engine.columnar.ages import GONE, Ages, ages_in_arrays, ages_of, expire, hold, remove, settle, write
@@ -20,6 +22,9 @@ from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from engine.model.timeline import MIN_WATERMARK
 from engine.ranking.changes import Changed, Range, emit, in_arrays, replace
+from engine.ranking.row_blocks import RowBlocks, add_last, enter_at, next_place, place_for, place_of, take_at
+
+_BLOCK: Final = 512
 
 
 @rule
@@ -59,9 +64,12 @@ def best_ranks(
     next_kept, next_entry, record, time = 0, 0, kept, MIN_WATERMARK
     for group in range(len(ends)):
         ranks = Range(start, ends[group], update_before)
-        best = list(range(0))
+        # With rank numbers all rows are one block: those that an insertion moves are emitted anyway.
+        best = RowBlocks([list(range(0))], keys, total if is_numbered else _BLOCK)
+        number = 0
         while next_kept < kept and groups[next_kept] == group:
-            best.append(next_kept)
+            add_last(best, next_kept)
+            number += 1
             row_of[entries[next_kept]] = next_kept
             next_kept += 1
         while next_entry < len(kept_entries) and kept_groups[next_entry] == group:
@@ -74,52 +82,51 @@ def best_ranks(
             if expires:
                 time = now[record - kept]
                 if expire(ages, record, time) > 0:
-                    _forget(best, entries, row_of, ages)
+                    number -= _forget(best, entries, row_of, ages)
                 if len(own_ends) > 0 and ages.dues[room + group] == GONE:
                     ranks = Range(start, own_ends[record - kept], update_before)
                     write(ages, room + group, record, time)
             key, entry = keys[record], entries[record]
             old = row_of[entry] if by_key else -1
             if old < 0:
-                place = _place(best, keys, key, 1)
-                if place == len(best) and place >= ranks.end:
+                if number >= ranks.end and (number == 0 or keys[best.blocks[-1][-1]] <= key):
                     record += 1
                     continue
-                best.insert(place, record)
+                at, place = place_for(best, key, 1)
+                enter_at(best, at, place, record)
+                number += 1
                 row_of[entry] = record
                 if expires:
                     write(ages, entry, record, time)
                 if is_numbered:
-                    _sink(out, record, best, max(place + 1, start), ranks)
+                    rows = best.blocks[0]
+                    _sink(out, record, rows, max(place + 1, start), ranks)
                     # Rows that share the sort key of the first one past the end stay; of the last one, if rows expire.
                     reach = ranks.end if by_key else ranks.end - 1
-                    while len(best) > ranks.end:
-                        if (by_key or expires) and keys[best[len(best) - 1]] == keys[best[reach]]:
+                    while number > ranks.end:
+                        if (by_key or expires) and keys[rows[-1]] == keys[rows[reach]]:
                             break
                         _drop(best, entries, row_of, ages, record)
+                        number -= 1
                 else:
-                    if len(best) > ranks.end:
+                    if number > ranks.end:
                         last = _drop(best, entries, row_of, ages, record)
+                        number -= 1
                         if expires and ages.dues[entries[last]] != GONE:
                             write(ages, entries[last], record, time)
                         emit(out, record, DELETE, last, ranks.end, ranks)
                     emit(out, record, INSERT, record, start, ranks)
             else:
-                before = _place(best, keys, keys[old], 0)
-                while best[before] != old:
-                    before += 1
+                at, before = place_of(best, old)
                 after = before
                 if key == keys[old]:
-                    best[before] = record
+                    best.blocks[at][before] = record
                 else:
-                    best.pop(before)
                     if expires:
-                        place = before
-                        while place < len(best) and keys[best[place]] == keys[old]:
-                            write(ages, entries[best[place]], record, time)
-                            place += 1
-                    after = _place(best, keys, key, 1)
-                    best.insert(after, record)
+                        _refresh(best, at, before, entries, ages, record, time)
+                    take_at(best, at, before)
+                    at, after = place_for(best, key, 1)
+                    enter_at(best, at, after, record)
                 row_of[entry] = record
                 if expires:
                     write(ages, entry, record, time)
@@ -128,84 +135,81 @@ def best_ranks(
                 elif after == before:
                     replace(out, record, old, record, after + 1, ranks)
                 elif after < before:
-                    _rise(out, best, old, before + 1, after + 1, ranks)
+                    _rise(out, best.blocks[0], old, before + 1, after + 1, ranks)
                 else:
-                    _fall(out, best, old, before + 1, after + 1, ranks)
+                    _fall(out, best.blocks[0], old, before + 1, after + 1, ranks)
             record += 1
-        for row in best:
-            row_of[entries[row]] = -1
-            left.append(row)
+        for block in best.blocks:
+            for row in block:
+                row_of[entries[row]] = -1
+                left.append(row)
         last_ranks.append(ranks.end)
         if expires:
             settle(ages, record)
     return in_arrays(out, left) + (np.array(last_ranks, np.int64),) + ages_in_arrays(ages)
 
 
-def _forget(best: list[int], entries: Longs, row_of: list[int], ages: Ages) -> None:
-    """Leave out the rows that have expired."""
-    staying = 0
-    for row in best:
-        if ages.dues[entries[row]] != GONE:
-            best[staying] = row
-            staying += 1
-        else:
-            row_of[entries[row]] = -1
-    while len(best) > staying:
-        best.pop()
+def _forget(best: RowBlocks, entries: Longs, row_of: list[int], ages: Ages) -> int:
+    """Leave out the rows that have expired. Returns their number."""
+    number = 0
+    for at in range(len(best.blocks) - 1, -1, -1):
+        for place in range(len(best.blocks[at]) - 1, -1, -1):
+            entry = entries[best.blocks[at][place]]
+            if ages.dues[entry] == GONE:
+                row_of[entry] = -1
+                take_at(best, at, place)
+                number += 1
+    return number
 
 
-def _place(best: list[int], keys: Longs, key: int, behind: int) -> int:
-    """The first place for a sort key, or the one behind all rows with an equal one."""
-    low, high = 0, len(best)
-    while low < high:
-        middle = (low + high) // 2
-        other = keys[best[middle]]
-        if other < key or (behind and other == key):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _refresh(best: RowBlocks, at: int, place: int, entries: Longs, ages: Ages, record: int, time: int) -> None:
+    """A record writes the rows behind a place that share its sort key."""
+    key = best.keys[best.blocks[at][place]]
+    at, place = next_place(best, at, place)
+    while place < len(best.blocks[at]) and best.keys[best.blocks[at][place]] == key:
+        write(ages, entries[best.blocks[at][place]], record, time)
+        at, place = next_place(best, at, place)
 
 
-def _drop(best: list[int], entries: Longs, row_of: list[int], ages: Ages, record: int) -> int:
+def _drop(best: RowBlocks, entries: Longs, row_of: list[int], ages: Ages, record: int) -> int:
     """Remove the last row. Its entry goes with it, unless other rows share it."""
-    last = best.pop()
-    if not len(best) or entries[best[len(best) - 1]] != entries[last]:
+    last = take_at(best, len(best.blocks) - 1, len(best.blocks[-1]) - 1)
+    if not len(best.blocks[-1]) or entries[best.blocks[-1][-1]] != entries[last]:
         row_of[entries[last]] = -1
         if ages.ttl_ms > 0:
             remove(ages, entries[last], record)
     return last
 
 
-def _sink(out: Changed, cause: int, best: list[int], rank: int, ranks: Range) -> None:
+def _sink(out: Changed, cause: int, rows: list[int], rank: int, ranks: Range) -> None:
     """A row was inserted at or above a rank: those from there on have moved down by one."""
-    while rank <= min(ranks.end, len(best) - 1):
-        replace(out, cause, best[rank], best[rank - 1], rank, ranks)
+    while rank <= min(ranks.end, len(rows) - 1):
+        replace(out, cause, rows[rank], rows[rank - 1], rank, ranks)
         rank += 1
-    if rank == len(best):
-        emit(out, cause, INSERT, best[rank - 1], rank, ranks)
+    if rank == len(rows):
+        emit(out, cause, INSERT, rows[rank - 1], rank, ranks)
 
 
-def _rise(out: Changed, best: list[int], old: int, before: int, after: int, ranks: Range) -> None:
+def _rise(out: Changed, rows: list[int], old: int, before: int, after: int, ranks: Range) -> None:
     """The row is now at rank `after`; those between have moved down by one."""
-    cause = best[after - 1]
+    cause = rows[after - 1]
     for rank in range(after, min(before - 1, ranks.end) + 1):
         if ranks.update_before:
-            emit(out, cause, UPDATE_BEFORE, best[rank], rank, ranks)
+            emit(out, cause, UPDATE_BEFORE, rows[rank], rank, ranks)
             if rank == after:
                 # Two rows of one key must never be in the result table at once.
                 emit(out, cause, UPDATE_BEFORE, old, before, ranks)
-        emit(out, cause, UPDATE_AFTER, best[rank - 1], rank, ranks)
-    emit(out, cause, UPDATE_AFTER, best[before - 1], before, ranks)
+        emit(out, cause, UPDATE_AFTER, rows[rank - 1], rank, ranks)
+    emit(out, cause, UPDATE_AFTER, rows[before - 1], before, ranks)
 
 
-def _fall(out: Changed, best: list[int], old: int, before: int, after: int, ranks: Range) -> None:
+def _fall(out: Changed, rows: list[int], old: int, before: int, after: int, ranks: Range) -> None:
     """The row got worse nevertheless: its aggregate has lost its state. Those between move up by one."""
-    cause = best[after - 1]
+    cause = rows[after - 1]
     if ranks.update_before:
         emit(out, cause, UPDATE_BEFORE, old, before, ranks)
     for rank in range(before, after):
         if ranks.update_before:
-            emit(out, cause, UPDATE_BEFORE, best[rank - 1], rank + 1, ranks)
-        emit(out, cause, UPDATE_AFTER, best[rank - 1], rank, ranks)
-    emit(out, cause, UPDATE_AFTER, best[after - 1], after, ranks)
+            emit(out, cause, UPDATE_BEFORE, rows[rank - 1], rank + 1, ranks)
+        emit(out, cause, UPDATE_AFTER, rows[rank - 1], rank, ranks)
+    emit(out, cause, UPDATE_AFTER, rows[after - 1], after, ranks)

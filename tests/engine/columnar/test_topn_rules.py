@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.columnar.rules import rule_of
 from engine.contract.columnar_kernel import Layout
+from engine.contract.kernel import Input
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER
 from engine.ranking.aging_ranks import aging_ranks
 from engine.ranking.best import BestTopN
@@ -124,3 +128,33 @@ def test_compiled_is_what_is_interpreted(of: Callable[..., Any], monkeypatch: py
             check_equal(aging(ranks, KEYED_TYPES, row_key=[1]) if choice else replaced(ranks), given_)
 
     check()
+
+
+@given(inputs(keys=KEYS, rows=KEYED, kinds=ALL_KINDS, max_size=60, has_clock=True), st.integers(4, 12), BOOLS, BOOLS)
+def test_rows_in_many_blocks_are_as_one_by_one(given_: Given, end: int, append: bool, expires: bool) -> None:
+    ranks = Ranks(1, end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("engine.ranking.best_ranks._BLOCK", 2)
+        # Compiled code has the size with which it was compiled.
+        patch.setattr(rule_of(best_ranks), "compiled", lambda *, is_wanted: None)
+        inserts = replace(given_, records=tuple((key, item._replace(kind=INSERT)) for key, item in given_.records))
+        if expires:
+            check_equal(aging(ranks, KEYED_TYPES, append=append, row_key=None if append else [1]), inserts)
+        elif append:
+            make = partial(BestTopN, ranks, BY_FIRST)
+            plain = partial(topn_kernel, ranks, BY_FIRST, True, None)
+            check_equal(Rules(plain, make, layout_of(ranks, KEYED_TYPES)), inserts)
+        else:
+            check_equal(replaced(ranks), inserts)
+
+
+@pytest.mark.parametrize("row_key", [None, [1]])
+def test_a_long_ranking_is_the_same_compiled(row_key: list[int] | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_both_ways(best_ranks, monkeypatch)
+    random = Random(7)
+    rows = [(random.randrange(900), str(random.randrange(2_000)), 0.0) for _ in range(4_000)]
+    records = tuple((("a",), Input(seq, INSERT, row)) for seq, row in enumerate(rows, start=1))
+    ranks = Ranks(1, 1_500)
+    plain = partial(topn_kernel, ranks, BY_FIRST, row_key is None, row_key)
+    make = partial(BestTopN, ranks, BY_FIRST, row_key=row_key)
+    check_equal(Rules(plain, make, layout_of(ranks, KEYED_TYPES)), Given(records, chunks=(1_700,)))
