@@ -16,20 +16,14 @@ from typing import NamedTuple
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
-from engine.ranking.changes import Changed, count, follow, in_arrays, number_up_to, place_of, put
+from engine.ranking.changes import Changed, Classes, count, enter, follow, in_arrays, leave, number_up_to, place_of, put
 
 
 class Tied(NamedTuple):
-    """A partition. tree: by class, by how much it moves the ranks behind it. heads, tails: its first and last row.
-
-    before, behind: the neighbours of each row in its class, in order of arrival; -1 for none.
-    """
+    """A partition. tree: by class, by how much it moves the ranks behind it. classes: the rows of each, from 1."""
 
     tree: list[int]
-    heads: list[int]
-    tails: list[int]
-    before: list[int]
-    behind: list[int]
+    classes: Classes
 
 
 class Range(NamedTuple):
@@ -68,7 +62,8 @@ def tied_ranks(
     before, behind = [-1] * total, [-1] * total
     next_kept, record = 0, kept
     for group in range(len(ends)):
-        tied = Tied([0] * (sizes[group] + 1), [-1] * (sizes[group] + 1), [-1] * (sizes[group] + 1), before, behind)
+        size = sizes[group] + 1
+        tied = Tied([0] * size, Classes([-1] * size, [-1] * size, before, behind))
         ranks = Range(start, ends[group], is_numbered, update_before)
         while next_kept < kept and groups[next_kept] == group:
             follow(firsts, lasts, following, same[next_kept], next_kept)
@@ -103,34 +98,18 @@ def tied_ranks(
 
 def _enter(tied: Tied, row: int, class_: int, is_dense: int) -> int:
     """Add a row behind those of its class. Returns by how much the ranks of all later classes change."""
-    last = tied.tails[class_]
-    tied.tails[class_] = row
-    if last < 0:
-        tied.heads[class_] = row
-    else:
-        tied.behind[last] = row
-        tied.before[row] = last
-        if is_dense:
-            return 0
-    count(tied.tree, class_, 1)
-    return 1
+    by = int(not is_dense or tied.classes.heads[class_] < 0)
+    enter(tied.classes, row, class_)
+    count(tied.tree, class_, by)
+    return by
 
 
 def _leave(tied: Tied, row: int, class_: int, is_dense: int) -> int:
     """Remove a row from its class. Returns by how much the ranks of all later classes change."""
-    before, behind = tied.before[row], tied.behind[row]
-    if before < 0:
-        tied.heads[class_] = behind
-    else:
-        tied.behind[before] = behind
-    if behind < 0:
-        tied.tails[class_] = before
-    else:
-        tied.before[behind] = before
-    if is_dense and tied.heads[class_] >= 0:
-        return 0
-    count(tied.tree, class_, -1)
-    return 1
+    leave(tied.classes, row, class_)
+    by = int(not is_dense or tied.classes.heads[class_] < 0)
+    count(tied.tree, class_, -by)
+    return by
 
 
 def _shift(out: Changed, record: int, tied: Tied, class_: int, by: int, ranks: Range) -> None:
@@ -141,17 +120,17 @@ def _shift(out: Changed, record: int, tied: Tied, class_: int, by: int, ranks: R
     else:
         _put_all(out, record, tied, DELETE, start - 1, class_, start)
     if ranks.is_numbered:
-        last = number_up_to(tied.tree, len(tied.tree) - 1)
+        last = tied.tree[0]
         rank = number_up_to(tied.tree, class_) + 1
         while rank <= min(end, last):
             at = place_of(tied.tree, rank)
             if rank >= start and start <= rank - by <= end:
-                row = tied.heads[at]
+                row = tied.classes.heads[at]
                 while row >= 0:
                     if ranks.update_before:
                         put(out, record, UPDATE_BEFORE, row, rank - by)
                     put(out, record, UPDATE_AFTER, row, rank)
-                    row = tied.behind[row]
+                    row = tied.classes.behind[row]
             rank = number_up_to(tied.tree, at) + 1
     if by < 0:
         _put_all(out, record, tied, INSERT, end, class_, end)
@@ -161,11 +140,11 @@ def _shift(out: Changed, record: int, tied: Tied, class_: int, by: int, ranks: R
 
 def _put_all(out: Changed, record: int, tied: Tied, kind: int, rank: int, class_: int, shown: int) -> None:
     """Emit the rows with exactly this rank, if they come behind a class. shown: the rank that they are given."""
-    if rank <= number_up_to(tied.tree, class_) or rank > number_up_to(tied.tree, len(tied.tree) - 1):
+    if rank <= number_up_to(tied.tree, class_) or rank > tied.tree[0]:
         return
     at = place_of(tied.tree, rank)
     if number_up_to(tied.tree, at - 1) + 1 == rank:
-        row = tied.heads[at]
+        row = tied.classes.heads[at]
         while row >= 0:
             put(out, record, kind, row, shown)
-            row = tied.behind[row]
+            row = tied.classes.behind[row]
