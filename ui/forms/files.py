@@ -44,10 +44,13 @@ def file_field(field: Field, form: FormContext) -> None:
         if dropped is not None and (script := script_in(dropped.getvalue(), dropped.name)) is not None:
             open_imported(script)
         elif dropped is not None:
-            path, note = keep_dropped(dropped, dropped.name, workspace.folder())
-            _read(path, field, form)
-            if note:
-                form.drafting.notices = (note,)
+            kept = keep_dropped(dropped, dropped.name, workspace.folder(), sources()[form.node.operator].opens)
+            if len(kept) > 1:
+                message = f"{dropped.name} holds {len(kept)} files. Drop it on the first page, or one of them here."
+                raise PipelineError(message, form.node.id, field.name)
+            _read(kept[0].path, field, form)
+            if kept[0].note:
+                form.drafting.notices = (kept[0].note,)
 
     with st.expander("Use another file" if value else "Drop a file", expanded=not value):
         st.file_uploader(

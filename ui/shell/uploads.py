@@ -9,10 +9,11 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
+from engine.reading.files.archives import unzipped
 from engine.reading.files.dropped import as_read
 
 FOLDER: Final = "files"
@@ -27,10 +28,16 @@ class Kept(NamedTuple):
     note: str | None = None
 
 
-def keep_dropped(stream: IO[bytes], name: str, folder: Path) -> Kept:
-    """Store a file that somebody dropped, as a source reads it. Raises OSError."""
-    chunks, note = as_read(stream, name)
-    return Kept(keep(chunks, name, folder), note)
+def keep_dropped(stream: IO[bytes], name: str, folder: Path, endings: Collection[str]) -> list[Kept]:
+    """Store a file that somebody dropped, or the files with these endings in a zip file, as sources read them.
+
+    Raises OSError, PipelineError.
+    """
+    kept = []
+    for own_name, content in unzipped(stream, name, endings):
+        chunks, note = as_read(content, own_name)
+        kept.append(Kept(keep(chunks, own_name, folder), note))
+    return kept
 
 
 def keep(chunks: Iterable[bytes], name: str, folder: Path) -> str:

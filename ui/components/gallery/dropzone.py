@@ -27,7 +27,7 @@ def dropzone() -> None:
     """Keep the dropped files, make a first pipeline of them, and open that in the builder."""
     _uploader(
         "Drop files here: CSV, JSON Lines, logs, Parquet, Avro, Excel, SQLite or DuckDB; or a pipeline as JSON or SQL",
-        [*dict.fromkeys([*(suffix[1:] for suffix in (*readable(), *PACKED)), *ENDINGS])],
+        [*dict.fromkeys([*(suffix[1:] for suffix in (*readable(), *PACKED, ".zip")), *ENDINGS])],
         "drop",
         _from_files,
     )
@@ -106,7 +106,7 @@ def _from_files(*dropped: UploadedFile) -> Imported:
         if Path(file.name).suffix.lower() == ".sql" or is_document(content) or is_script(content):
             message = f"{file.name} is a whole pipeline. Drop it alone, or several files of rows at once."
             raise PipelineError(message)
-    return _of_rows(*(keep_dropped(file, file.name, workspace.folder()) for file in dropped))
+    return _of_rows(*(kept for file in dropped for kept in _kept(file)))
 
 
 def _from_file(dropped: UploadedFile) -> Imported:
@@ -116,7 +116,11 @@ def _from_file(dropped: UploadedFile) -> Imported:
         return imported(content, dropped.name)
     if (incoming := script_in(content, dropped.name)) is not None:
         return incoming
-    return _of_rows(keep_dropped(dropped, dropped.name, workspace.folder()))
+    return _of_rows(*_kept(dropped))
+
+
+def _kept(dropped: UploadedFile) -> list[Kept]:
+    return keep_dropped(dropped, dropped.name, workspace.folder(), readable())
 
 
 def _of_rows(*kept: Kept) -> Imported:
