@@ -22,7 +22,7 @@ from engine.contract.parameters import parameter
 from engine.contract.scan import Scan
 from engine.errors import PipelineError, SourceMissing
 from engine.model.schema import Column, Schema
-from engine.model.types import BIGINT, DATE, DOUBLE, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from engine.model.types import BIGINT, DATE, DOUBLE, STRING
 from engine.reading.declared_options import DeclaredOptions
 from engine.reading.files.csv_sample import ENDINGS, Dialect, sample_csv
 from engine.reading.files.csv_scan import CsvReader
@@ -32,7 +32,7 @@ from engine.reading.files.storage import ending_of, is_packed
 from engine.reading.files.text_files import parts_of
 from engine.reading.flink_formats import csv_options, csv_parameters
 from engine.reading.typed.inference import kind_of_text
-from engine.reading.typed.log_times import is_log
+from engine.reading.typed.log_times import is_log, time_in
 from engine.reading.typed.profile import ColumnProfile, TimeProposal, profile_of
 from engine.reading.typed.typed_rows import RowTypes
 
@@ -92,7 +92,7 @@ class Csv(TextFiles, RowFile):
         separator = "\t" if ending_of(path) == ".tsv" else max(_SEPARATORS, key=first_line.count)
         fields = next(csv.reader([first_line], delimiter=separator), [])
         kinds = {kind_of_text(text.strip()) for text in fields if text.strip()}
-        has_names = kinds.isdisjoint((DATE, TIMESTAMP, TIMESTAMP_NTZ)) and not (kinds and kinds <= {BIGINT, DOUBLE})
+        has_names = time_in(first_line) is None and DATE not in kinds and not (kinds and kinds <= {BIGINT, DOUBLE})
         own = {} if separator == _SEPARATORS[0] else {"separator": separator.replace("\t", "\\t")}
         return {"path": path, **own} | ({} if has_names else {"header": False})
 

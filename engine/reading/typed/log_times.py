@@ -26,7 +26,10 @@ _TIME: Final = re.compile(
     re.ASCII,
 )
 _FRACTION: Final = re.compile(r"[.,]\d{3}", re.ASCII)
-_BESIDE: Final = re.compile(r"(?:Z|[+-]\d\d:?\d\d)?[\"']?\s*(?:[,;|\t]|$)", re.ASCII)
+# The rest of a field that is a time: digits, half of the day, zone.
+_BESIDE: Final = re.compile(
+    r"(?:\.?\d+)?(?: ?[AP]M)?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))?[\"']?\s*(?:[,;|\t]|$)", re.ASCII
+)
 _NAME: Final = "log"
 _TRIED: Final = 1000
 _MOST: Final = 0.9
@@ -34,7 +37,7 @@ _MOST: Final = 0.9
 
 def is_log(line: str) -> bool:
     """Whether a line has a time among words, which is neither a field between separators nor a value of JSON."""
-    found = _found(line)
+    found = time_in(line)
     return (
         found is not None and not line.startswith("{") and _BESIDE.match(line, line.index(found) + len(found)) is None
     )
@@ -42,7 +45,7 @@ def is_log(line: str) -> bool:
 
 def profile_lines(name: str, lines: Sequence[str]) -> tuple[tuple[ColumnProfile, ...], tuple[TimeProposal, ...]]:
     """The column of lines, and the proposal for the event time: the first time in the lines that have one."""
-    found = [text for line in lines[:_TRIED] if (text := _found(line)) is not None]
+    found = [text for line in lines[:_TRIED] if (text := time_in(line)) is not None]
     pattern = pattern_of(found, max(1, round(_MOST * len(found))))
     if pattern is None:
         profiles, proposals = profile_columns((Column(name, STRING),), (lines,), {})
@@ -56,7 +59,7 @@ def profile_lines(name: str, lines: Sequence[str]) -> tuple[tuple[ColumnProfile,
     return tuple(replace(profile, is_unique=True) for profile in profiles), proposals
 
 
-def _found(line: str) -> str | None:
+def time_in(line: str) -> str | None:
     """The first time in a line, with its milliseconds."""
     time = _TIME.search(line)
     if time is None:

@@ -40,6 +40,10 @@ NO_LOGS = {
     "a first row with a time": ("1,2026-12-01 10:00:00,5", {"header": False}),
     "a first row with a time of ISO 8601, last": ("1;5;2026-12-01T10:00:00+01:00", {"separator": ";", "header": False}),
     "a time in quotes": ('"2026-12-01 10:00:00","a"', {"header": False}),
+    "a time of PostgreSQL": ("1,2026-12-01 10:00:00.123456+00,5", {"header": False}),
+    "a time in UTC": ("2026-12-01 10:00:00.5 UTC,5", {"header": False}),
+    "a time before noon": ("a,12/1/2026 10:00:00 AM,5", {"header": False}),
+    "a day": ("Bern,2026-12-01,5", {"header": False}),
     "numbers alone": ("1,2.5,3", {"header": False}),
     "years beside a name": ("country,2019,2020", {}),
 }
