@@ -6,18 +6,17 @@ and a page with a filter stops reading as soon as it is full.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from engine.model.changelog import RowKind
-from storage.changelogs import sorted_pages
 from storage.changelogs.as_of import Order, TablesAsOf
 from storage.changelogs.exported_values import Format
 from storage.changelogs.exports import write_changelog, write_table
 from storage.changelogs.filters import conditions, order_of
-from storage.changelogs.search import Found, Matches, rows_at, search
+from storage.changelogs.search import Found, Matches, first_row, rows_at, search
+from storage.changelogs.sorted_pages import NEAR, SortedPages
 from storage.changelogs.update_pairs import pair_updates
 from storage.database.cache import MemoryCache
 from storage.database.connection import Database
@@ -28,8 +27,7 @@ from storage.model import CascadeRecord, ChangePage, Edge, Page, Record, TableAs
 from storage.recording.lifetimes import Lifetimes
 from storage.wanted import ALL, Filter, SortOrder
 
-_KNOWN_COUNTS: Final = 512
-_KNOWN_SEARCHES: Final = 32
+_KNOWN_SEARCHES: Final = 64
 # An event is looked for among so many events, then among as many more times the ones before.
 _NEAR: Final = 100_000
 _FARTHER: Final = 8
@@ -44,7 +42,7 @@ class Changelogs(OfAllRuns):
     def __init__(self, database: Database, runs: Runs, lifetimes: Lifetimes) -> None:
         super().__init__(database, runs)
         self._as_of = TablesAsOf(database, lifetimes)
-        self._counts: MemoryCache[int] = MemoryCache(_KNOWN_COUNTS)
+        self._sorted = SortedPages(database)
         self._matches: MemoryCache[Matches] = MemoryCache(_KNOWN_SEARCHES)
 
     def page(
@@ -99,25 +97,13 @@ class Changelogs(OfAllRuns):
         return self._count(self._runs.edge(run_id, node, port), filter)
 
     def counts(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> tuple[int, int]:
-        """How many records pass the filter before event `seq`, and in all; in one pass."""
+        """How many records pass the filter before event `seq`, and in all."""
         edge = self._runs.edge(run_id, node, port)
-        if _is_by_kind(filter):
-            return self._count(edge, replace(filter, to_seq=seq - 1)), self._count(edge, filter)
-        if (matches := self._searched(edge, filter)) is not None:
-            self.search(run_id, node, seq, port, filter=filter)
-            return matches.found(seq).before, matches.total
-
-        def both() -> int:
-            where, values = self._matching(edge, filter)
-            [(before, total)] = self._database.rows(
-                f"SELECT count(*) FILTER (c.seq < $before), count(*) FROM {records_of(edge)} c WHERE {where}",
-                {**values, "before": seq},
-            )
-            self._counts.get(_count_key(edge, filter), lambda: int(total))
-            return int(before)
-
-        before = self._counts.get((*_count_key(edge, filter), seq), both)
-        return before, self._count(edge, filter)
+        if filter.is_empty:
+            return first_row(self._database, edge, seq), edge.total
+        self.search(run_id, node, seq, port, filter=filter)
+        found = self._matches_of(edge, filter).found(seq)
+        return found.before, found.total
 
     def search(
         self,
@@ -135,13 +121,11 @@ class Changelogs(OfAllRuns):
         is found stays if the search is ended, as it is before its next part if it is not awaited any more.
         """
         edge = self._runs.edge(run_id, node, port)
-        matches = self._matches.get(_count_key(edge, filter), lambda: Matches(edge.total))
-        search(self._database, edge, filter, seq, matches, is_awaited)
+        search(self._database, edge, filter, seq, self._matches_of(edge, filter), is_awaited)
 
     def found(self, run_id: int, node: str, seq: int, port: str = "out", *, filter: Filter = ALL) -> Found:
         """What a search has found so far, as of event `seq`; at once."""
-        matches = self._matches.known(_count_key(self._runs.edge(run_id, node, port), filter))
-        return Found() if matches is None else matches.found(seq)
+        return self._matches_of(self._runs.edge(run_id, node, port), filter).found(seq)
 
     def table_as_of(
         self,
@@ -232,17 +216,14 @@ class Changelogs(OfAllRuns):
         limit: int,
         order: SortOrder | None = None,
     ) -> Page:
-        matching = None
-        matches = self._searched(edge, wanted) if order is None else None
-        if from_event is not None:
-            matches = self._matches.known(_count_key(edge, wanted)) or Matches(edge.total)
-        total = self._count(edge, wanted) if matches is None else matches.total
+        matching, matches = None, self._matches_of(edge, wanted)
+        total = matches.total if from_event is not None else self._count(edge, wanted)
         where, values = self._matching(edge, wanted)
-        if matches is not None:
+        if from_event is not None or (order is None and matches.are_known):
             places = matches.places(offset, limit, from_event)
             matching = [row for place in places for row in rows_at(self._database, edge, wanted, matches, place)]
-        elif order is not None and offset > sorted_pages.NEAR and not wanted.text:
-            matching = sorted_pages.rows_of_page(self._database, edge, order, (where, values), total, offset, limit)
+        elif order is not None and offset > NEAR:
+            matching = self._sorted.rows(edge, order, (where, values), offset, limit)
         if matching is not None:
             at = records_at(self._database, edge, matching)
             return Page(tuple(at[row] for row in matching), total, offset, edge.names)
@@ -275,16 +256,18 @@ class Changelogs(OfAllRuns):
 
     def _matching(self, edge: Edge, wanted: Filter) -> tuple[str, dict[str, object]]:
         """The WHERE expression of a filter and its values: by what a search has found, if there are few matches."""
-        matches = self._searched(edge, wanted)
-        rows = matches.rows if matches is not None else None
-        if rows is None:
-            return conditions(edge, wanted, ends=matches.ends if matches is not None else None)
-        return "c.rowid IN (SELECT unnest($rows))", {"rows": list(rows)}
+        matches = self._matches_of(edge, wanted)
+        if matches.rows is not None:
+            return "c.rowid IN (SELECT unnest($rows))", {"rows": list(matches.rows)}
+        return conditions(edge, wanted, ends=matches.ends if matches.are_known else None)
 
-    def _searched(self, edge: Edge, wanted: Filter) -> Matches | None:
-        """What a search has found, if it has looked at all records."""
-        matches = self._matches.known(_count_key(edge, wanted))
-        return matches if matches is not None and matches.are_known else None
+    def _matches_of(self, edge: Edge, wanted: Filter) -> Matches:
+        """What is found so far. Of a run that goes on, only what is new is unknown."""
+        # A filter may hold values that cannot be hashed: its text is the key.
+        key = (edge.run_id, edge.node, edge.port, edge.kept_from, repr(wanted))
+        matches = self._matches.get(key, Matches)
+        matches.records = max(matches.records, edge.total)
+        return matches
 
     def _around(self, edge: Edge, wanted: Filter, rows: set[int]) -> tuple[dict[int, Record], frozenset[int]]:
         """These rows as records, and the rows that pass the filter."""
@@ -300,23 +283,8 @@ class Changelogs(OfAllRuns):
         return around, frozenset(int(row[0]) for row in fetched if row[-1])
 
     def _count(self, edge: Edge, wanted: Filter) -> int:
-        if _is_by_kind(wanted):
+        if wanted == Filter(kinds=wanted.kinds):
             return sum(n for kind, n in edge.counts.items() if kind in (wanted.kinds or set(RowKind)))
-        matches = self._searched(edge, wanted)
-        if matches is not None:
-            return matches.total
-        return self._counts.get(_count_key(edge, wanted), lambda: self._count_anew(edge, wanted))
-
-    def _count_anew(self, edge: Edge, wanted: Filter) -> int:
-        where, values = self._matching(edge, wanted)
-        return self._database.count(f"FROM {records_of(edge)} c WHERE {where}", values)
-
-
-def _is_by_kind(wanted: Filter) -> bool:
-    """Whether nothing has to be read to count what passes."""
-    return wanted == Filter(kinds=wanted.kinds)
-
-
-def _count_key(edge: Edge, wanted: Filter) -> tuple[Hashable, ...]:
-    """A filter may hold values that cannot be hashed: its text is the key."""
-    return (edge.run_id, edge.node, edge.port, *edge.progress, repr(wanted))
+        matches = self._matches_of(edge, wanted)
+        search(self._database, edge, wanted, 0, matches)
+        return matches.total

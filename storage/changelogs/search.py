@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final, NamedTuple
 
 from storage.changelogs.filters import Ends, conditions, ends_of
@@ -25,13 +26,13 @@ _SHOWN: Final = 100
 _SLICE: Final = 5 * 122_880
 
 
-@dataclass(frozen=True)
-class _Slice:
-    """What is in a range of rows: the matches, the first of their rows, and the `Ends`."""
+class _Slice(NamedTuple):
+    """What is in a range of rows, up to the row `end`: the matches, the first of their rows, and the `Ends`."""
 
-    matches: int
-    rows: tuple[int, ...]
-    ends: Ends
+    end: int
+    matches: int = 0
+    rows: tuple[int, ...] = ()
+    ends: Ends = {}
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,14 @@ class Place(NamedTuple):
 
 @dataclass
 class Matches:
-    """What is known of the records of an edge that pass a filter. size: the rows of a slice. records: of the edge.
+    """What is known of the records of an edge that pass a filter. records: of the edge, which may get more.
 
-    starts: by event, the first row of its slice, and the matches there before it.
+    starts: by event and number of records, the first row of the event's slice, and the matches there before it.
     """
 
-    records: int
-    size: int = field(default_factory=lambda: _SLICE)
+    records: int = 0
     slices: dict[int, _Slice] = field(default_factory=dict)
-    starts: dict[int, tuple[int, int]] = field(default_factory=dict)
+    starts: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -79,9 +79,14 @@ class Matches:
         return sum(part.matches for part in tuple(self.slices.values()))
 
     @property
+    def looked(self) -> int:
+        """The number of records that were looked at."""
+        return sum(part.end - first for first, part in tuple(self.slices.items()))
+
+    @property
     def are_known(self) -> bool:
-        """Whether all slices are."""
-        return len(self.slices) * self.size >= self.records
+        """Whether all were."""
+        return self.looked >= self.records
 
     @property
     def rows(self) -> tuple[int, ...] | None:
@@ -93,66 +98,78 @@ class Matches:
     @property
     def ends(self) -> Ends:
         """Those of all slices that are known."""
-        ends: dict[str, tuple[int, int] | None] = {}
-        for part in tuple(self.slices.values()):
-            ends |= {name: _wider(ends.get(name), pair) for name, pair in part.ends.items()}
-        return ends
+        return reduce(_wider_each, [part.ends for part in tuple(self.slices.values())], {})
 
     def found(self, seq: int) -> Found:
         """What is known, as of an event."""
-        if seq not in self.starts:
+        start = self.starts.get((seq, self.records))
+        if start is None:
             return Found(total=self.total)
-        first, before = self.starts[seq]
+        first, before = start
         low = high = first
-        while low - self.size in self.slices:
-            low -= self.size
+        while low - _SLICE in self.slices:
+            low -= _SLICE
             before += self.slices[low].matches
         within = 0
         while high in self.slices:
             within += self.slices[high].matches
-            high += self.size
-        looked = sum(min(self.size, self.records - first) for first in tuple(self.slices))
-        return Found(looked / self.records, self.total, before, within - self.starts[seq][1])
+            high += _SLICE
+        return Found(min(self.looked / self.records, 1.0), self.total, before, within - start[1])
 
     def places(self, offset: int, number: int, seq: int | None) -> Iterator[Place]:
         """Where so many matches are, from an offset on, as far as nothing between is unknown.
 
         The offset is that from the first match of all, or from the first one at an event or after it.
         """
-        if seq is not None and seq not in self.starts:
+        start = (0, 0) if seq is None else self.starts.get((seq, self.records))
+        if start is None:
             return
-        first, before = (0, 0) if seq is None else self.starts[seq]
+        first, before = start
         index = before + offset
-        while index < 0 and first - self.size in self.slices:
-            first -= self.size
+        while index < 0 and first - _SLICE in self.slices:
+            first -= _SLICE
             index += self.slices[first].matches
         index = max(index, 0)
         while number > 0 and first in self.slices:
             there = min(number, max(self.slices[first].matches - index, 0))
             if there:
                 yield Place(first, index, there)
-            index, number, first = max(index - self.slices[first].matches, 0), number - there, first + self.size
+            index, number, first = max(index - self.slices[first].matches, 0), number - there, first + _SLICE
 
 
 def search(
-    database: Database, edge: Edge, wanted: Filter, seq: int, matches: Matches, is_awaited: Callable[[], bool]
+    database: Database,
+    edge: Edge,
+    wanted: Filter,
+    seq: int,
+    matches: Matches,
+    is_awaited: Callable[[], bool] = lambda: True,
 ) -> None:
     """Note in `matches` what is found, as it is found: the records nearest to an event first. Raises UnknownColumn.
 
     It ends before the next slice if nobody awaits it any more.
     """
     conditions(edge, wanted)
-    at_event = database.integer(f"SELECT c.rowid FROM {records_of(edge)} c WHERE c.seq >= ? LIMIT 1", [seq])
-    start, size = matches.records if at_event is None else at_event, matches.size
-    begin = min(start, max(matches.records - 1, 0)) // size * size
-    for first in sorted(range(0, matches.records, size), key=lambda first: abs(first - begin)):
+    start, records = first_row(database, edge, seq), edge.total
+    low = 0 if wanted.from_seq is None else first_row(database, edge, wanted.from_seq)
+    high = records if wanted.to_seq is None else first_row(database, edge, wanted.to_seq + 1)
+    begin = min(start, max(records - 1, 0)) // _SLICE * _SLICE
+    for first in sorted(range(0, records, _SLICE), key=lambda first: abs(first - begin)):
         if not is_awaited():
             return
-        if first not in matches.slices:
-            most_rows = max(MOST_ROWS + 1 if matches.total <= MOST_ROWS else 0, _SHOWN)
-            matches.slices[first] = _looked_at(database, edge, wanted, first, matches, most_rows)
-        if first == begin and seq not in matches.starts:
-            matches.starts[seq] = first, _before(database, edge, wanted, matches, first, start)
+        known, end = matches.slices.get(first, _Slice(first)), min(first + _SLICE, records)
+        if known.end < end:
+            is_within = low < end and high > known.end
+            more = _looked_at(database, edge, wanted, known.end, end, matches.total) if is_within else _Slice(end)
+            matches.slices[first] = _joined(known, more)
+        if first == begin and (seq, records) not in matches.starts:
+            matches.starts[seq, records] = first, _before(database, edge, wanted, matches.slices[first], first, start)
+
+
+def first_row(database: Database, edge: Edge, seq: int) -> int:
+    """The row of the first record from an event on; the number of records if there is none."""
+    row = database.integer(f"SELECT c.rowid FROM {records_of(edge)} c WHERE c.seq >= ? LIMIT 1", [seq])
+    return edge.total if row is None else row
 
 
 def rows_at(database: Database, edge: Edge, wanted: Filter, matches: Matches, place: Place) -> Sequence[int]:
@@ -162,39 +179,47 @@ def rows_at(database: Database, edge: Edge, wanted: Filter, matches: Matches, pl
         return part.rows[place.skip : end]
     where, values = conditions(edge, wanted, ends=part.ends)
     # No ORDER BY: DuckDB keeps insertion order, which is position order, and stops at the limit.
-    sql = f"SELECT c.rowid {_there(edge, place.first, matches)} AND ({where}) LIMIT {place.limit} OFFSET {place.skip}"
+    sql = f"SELECT c.rowid {_there(edge, place.first, part.end)} AND ({where}) LIMIT {place.limit} OFFSET {place.skip}"
     return [int(row) for (row,) in database.rows(sql, values)]
 
 
-def _there(edge: Edge, first: int, matches: Matches, end: int | None = None) -> str:
-    """The FROM and the WHERE of the rows of a slice, or of those before the row `end`."""
-    end = min(first + matches.size, matches.records) if end is None else end
+def _there(edge: Edge, first: int, end: int) -> str:
+    """The FROM and the WHERE of the rows from one on, before another one."""
     return f"FROM {records_of(edge)} c WHERE c.rowid >= {first} AND c.rowid < {end}"
 
 
-def _looked_at(database: Database, edge: Edge, wanted: Filter, first: int, matches: Matches, most_rows: int) -> _Slice:
-    there, asked = _there(edge, first, matches), ends_of(edge, wanted)
+def _looked_at(database: Database, edge: Edge, wanted: Filter, first: int, end: int, known: int) -> _Slice:
+    """What is in a range of rows. known: how many matches are known without them."""
+    there, asked = _there(edge, first, end), ends_of(edge, wanted)
+    most_rows = max(MOST_ROWS + 1 if known <= MOST_ROWS else 0, _SHOWN)
     found = database.rows(f"SELECT {', '.join(asked.values())} {there}")[0] if asked else ()
     ends = {name: None if None in pair else (pair[0], pair[1]) for name, pair in zip(asked, found, strict=True)}
     where, values = conditions(edge, wanted, ends=ends)
     sql = f"SELECT count(*), min(c.rowid, {most_rows}) {there} AND ({where})"
     [(total, rows)] = database.rows(sql, values)
-    return _Slice(int(total), tuple(rows or ()), ends)
+    return _Slice(end, int(total), tuple(rows or ()), ends)
 
 
-def _before(database: Database, edge: Edge, wanted: Filter, matches: Matches, first: int, start: int) -> int:
-    """The matches of a slice before the row `start`."""
-    part = matches.slices[first]
+def _joined(part: _Slice, more: _Slice) -> _Slice:
+    """A slice with what follows it. Its rows have no gap."""
+    rows = part.rows + more.rows if len(part.rows) == part.matches else part.rows
+    return _Slice(more.end, part.matches + more.matches, rows, _wider_each(part.ends, more.ends))
+
+
+def _before(database: Database, edge: Edge, wanted: Filter, part: _Slice, first: int, start: int) -> int:
+    """The matches of the slice from `first` on that are before the row `start`."""
     if part.matches <= len(part.rows):
         return sum(row < start for row in part.rows)
-    if start >= first + matches.size:
+    if start >= part.end:
         return part.matches
     where, values = conditions(edge, wanted, ends=part.ends)
-    return database.count(f"{_there(edge, first, matches, start)} AND ({where})", values)
+    return database.count(f"{_there(edge, first, start)} AND ({where})", values)
 
 
-def _wider(ends: tuple[int, int] | None, others: tuple[int, int] | None) -> tuple[int, int] | None:
-    """The ends of the numbers of both; None if there are none."""
-    if ends is None or others is None:
-        return ends or others
-    return min(ends[0], others[0]), max(ends[1], others[1])
+def _wider_each(ends: Ends, others: Ends) -> Ends:
+    """By column, the ends of the numbers of both; None if there are none."""
+    wider = {**ends, **others}
+    for name in ends.keys() & others.keys():
+        known = [pair for pair in (ends[name], others[name]) if pair is not None]
+        wider[name] = (min(low for low, _ in known), max(high for _, high in known)) if known else None
+    return wider

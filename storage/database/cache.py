@@ -43,11 +43,6 @@ class MemoryCache(Generic[T]):
                 self._answers.popitem(last=False)
         return answer
 
-    def known(self, key: Hashable) -> T | None:
-        """The answer with this key, if it is there."""
-        with self._lock:
-            return self._answers.get(key)
-
     def clear(self) -> None:
         """Forget all answers."""
         with self._lock:

@@ -53,6 +53,7 @@ def test_counts_and_pages_are_those_of_one_query(
     changes = store.changelog
     whole = changes.page(run_id, "items", filter=wanted, limit=ROWS)
     monkeypatch.setattr(module, "MOST_ROWS", most)
+    changes._matches.clear()
     for seq in (0, 1, 12, ROWS, ROWS + 1):
         changes.search(run_id, "items", seq, filter=wanted)
         before = sum(record.seq < seq for record in whole.records)
@@ -79,6 +80,7 @@ def test_what_is_found_around_an_event_has_pages_while_the_search_goes_on(
     monkeypatch.setattr(module, "_SHOWN", 1)
     changes, founds = store.changelog, []
     whole = changes.page(run_id, "items", filter=wanted, limit=ROWS).records
+    changes._matches.clear()
     before = sum(record.seq < seq for record in whole)
 
     def looks() -> bool:
@@ -123,8 +125,8 @@ def test_a_search_that_was_ended_goes_on_with_the_other_slices(
     ends_after(1)
     with contextlib.suppress(KeyboardInterrupt):
         changes.search(run_id, "items", 12, filter=wanted)
-    assert changes.count(run_id, "items", filter=wanted) == 2
     ends_after(-1)
+    assert changes.count(run_id, "items", filter=wanted) == 2
     for seq in (1, 12, ROWS):
         changes.search(run_id, "items", seq, filter=wanted)
         before = sum(at < seq for at in (2, 20))
@@ -146,6 +148,7 @@ def test_what_was_found_answers_the_other_questions(
     monkeypatch.setattr("storage.changelogs.changelog._NEAR", 2)
     changes, found = store.changelog, WANTED[wanted]
     seqs = [record.seq for record in changes.page(run_id, "items", filter=found, limit=ROWS).records]
+    changes._matches.clear()
     for is_searched in (False, True):
         if is_searched:
             changes.search(run_id, "items", 30, filter=found)
@@ -158,3 +161,32 @@ def test_what_was_found_answers_the_other_questions(
             )
         by_name = changes.page(run_id, "items", filter=found, order=SortOrder("n", descending=True), limit=ROWS)
         assert [record.seq for record in by_name.records] == seqs[::-1]
+
+
+@pytest.mark.parametrize("most", [0, 5, 10_000])
+@pytest.mark.parametrize("wanted", WANTED.values(), ids=WANTED)
+@pytest.mark.usefixtures("slices")
+def test_of_a_run_that_goes_on_only_what_is_new_is_searched(
+    wanted: Filter, most: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_ROWS", most)
+    look, looked = module._looked_at, []
+
+    def looks(database: Any, edge: Any, wanted: Any, first: int, end: int, known: int) -> Any:
+        looked.extend(range(first, end))
+        return look(database, edge, wanted, first, end, known)
+
+    monkeypatch.setattr(module, "_looked_at", looks)
+    run = store.runs.create("search", "{}")
+    recorder, changes = store.record(run.run_id), store.changelog
+    recorder.begin(PLAN)
+    for epoch, begin in enumerate(range(0, ROWS, 6)):
+        records = RECORDS[begin : begin + 6]
+        recorder.commit(Epoch(epoch, {"items": records}).write(tmp_path / "files", [ITEMS]))
+        found = changes.page(run.run_id, "items", filter=wanted, limit=ROWS)
+        for seq in (1, 12, begin + 7):
+            before = sum(record.seq < seq for record in found.records)
+            assert changes.counts(run.run_id, "items", seq, filter=wanted) == (before, found.total)
+    assert len(looked) == len({*looked}) <= ROWS
+    changes._matches.clear()
+    assert changes.page(run.run_id, "items", filter=wanted, limit=ROWS) == found

@@ -64,10 +64,11 @@ def test_a_page_far_in_is_that_of_one_query(
     )
     order = SortOrder(by, descending)
     wholes = [store.changelog.page(run_id, "items", filter=each, order=order, limit=ROWS) for each in filters]
-    for sample, reach in ((ROWS, 1), (7, 1), (7, 100)):
-        monkeypatch.setattr(module, "NEAR", -1)
+    monkeypatch.setattr("storage.changelogs.changelog.NEAR", -1)
+    for sample, parts in ((ROWS, 3), (7, 3), (7, 100), (ROWS, ROWS)):
+        store.changelog._sorted = module.SortedPages(store.runs._database)
         monkeypatch.setattr(module, "_SAMPLE", sample)
-        monkeypatch.setattr(module, "_REACH", reach)
+        monkeypatch.setattr(module, "_PARTS", parts)
         for wanted, whole in zip(filters, wholes, strict=True):
             for offset in (0, 1, 17, whole.total // 2, whole.total - 3, whole.total - 1, whole.total):
                 if offset >= 0:
