@@ -232,9 +232,9 @@ class Database:
         return self.with_room(answer)
 
     def with_room(self, work: Callable[[], Answer], room: memory.Room | None = None) -> Answer:
-        """The answer of work that is repeated if MEMORY_MIB was too little: with MORE_MIB, and at last with much.
+        """The answer of work that is repeated if MEMORY_MIB was too little: with MORE_MIB, and then with ever more.
 
-        Much is for what cannot be spilled, such as an epoch of rows with hundreds of columns. room: of work like this
+        More is for what cannot be spilled, such as an epoch of rows with hundreds of columns. room: of work like this
         before, which is noted there for the next one.
         """
         room = room or memory.Room()
@@ -246,7 +246,7 @@ class Database:
                 if not isinstance(error.__cause__, duckdb.OutOfMemoryException) or not room.widen():
                     raise
             else:
-                room.mib = min(room.mib, memory.MORE_MIB)
+                room.narrow()
                 return answer
 
     @contextmanager

@@ -188,7 +188,8 @@ class Recording:
 
     def _complete(self, cursor: Cursor, output: EpochOutput, loading: _Loading) -> None:
         """Write the parts of an epoch besides its edges. The catalog is last: its rows must not be locked for long."""
-        append_events(cursor, self._tables, output)
+        with self._database.alone(is_large=loading.is_large):
+            append_events(cursor, self._tables, output)
         self._append_late(cursor, parquet_files(output.late))
         self._append_fires(cursor, parquet_files(output.fires))
         self._append_rejected(cursor, parquet_files(output.rejected))
@@ -283,6 +284,7 @@ class _Loading:
         self._by_place = {(edge.node, edge.port): edge for edge in edges if edge.view is None}
         self._taken: set[Output] = set()
         self._loaded: dict[str, Loaded] = {}
+        self.is_large = False
 
     def load(self, place: Output, files: Sequence[EdgeFile]) -> None:
         """Load an edge in the background, unless it is already loaded."""
@@ -311,6 +313,7 @@ class _Loading:
     def _load(self, cursor: Cursor, edge: Edge, files: Sequence[EdgeFile]) -> None:
         there = (path for path in (Path(file.path) for file in files) if path.exists())
         is_large = sum(path.stat().st_size for path in there) >= _LARGE_BYTES
+        self.is_large |= is_large
         with self._database.alone(is_large=is_large):
             loaded = self._loaded[edge.table] = load(cursor, edge, files)
         if not loaded.counts or not edge.total:

@@ -53,14 +53,17 @@ def test_a_query_for_which_it_is_too_little_gets_more_and_gives_it_back(database
     assert limit_mib(database) == pytest.approx(LITTLE, abs=1)
 
 
-def test_only_what_lacks_memory_is_repeated(database: Database) -> None:
+def test_only_what_lacks_memory_is_repeated_with_a_little_more(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     attempts = []
 
     def fails(error: duckdb.Error) -> None:
         attempts.append(limit_mib(database))
         raise StoreReadFailed(database.path, "m") from error
 
-    rising = [LITTLE, MORE, memory.most_memory_mib()]
+    monkeypatch.setattr(memory, "most_memory_mib", lambda: 3 * MORE)
+    rising = [LITTLE, MORE, 1.6 * MORE, 2.56 * MORE, 3 * MORE]
     for error, limits in ((duckdb.OutOfMemoryException("m"), rising), (duckdb.ConversionException("m"), [LITTLE])):
         attempts.clear()
         with pytest.raises(StoreReadFailed):
