@@ -6,7 +6,8 @@ and a page with a filter stops reading as soon as it is full.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -145,8 +146,15 @@ class Changelogs(OfAllRuns):
         to the table's rows. order: by a column, by upsert key, by the position of the record that added the row, or
         the newest first. The default is by key, or by position without a key and for tables too large to sort quickly.
         """
-        edge = self._runs.edge(run_id, node, port)
-        return self._as_of.table(edge, seq, self._matching(edge, filter.of_rows), offset, limit, order)
+        edge, wanted = self._runs.edge(run_id, node, port), filter.of_rows
+        matches = self._matches_of(edge, wanted)
+        if not edge.is_insert_only or wanted.is_empty or not matches.are_known or order not in ("position", "newest"):
+            return self._as_of.table(edge, seq, self._matching(edge, wanted), offset, limit, order)
+        # Its rows are the records up to the event, which the search has found.
+        total, _ = self.counts(run_id, node, seq + 1, port, filter=wanted)
+        number = max(0, min(limit, total - offset))
+        rows = self._rows_of(edge, wanted, total - offset - number if order == "newest" else offset, number)
+        return replace(self._as_of.table(edge, seq, _at(rows), 0, limit, order), total=total, offset=offset)
 
     def cascade(self, run_id: int, seq: int, *, limit: int = 1000) -> tuple[CascadeRecord, ...]:
         """All records that one event caused, on all edges, in order of emission; `limit` per edge."""
@@ -220,8 +228,7 @@ class Changelogs(OfAllRuns):
         total = matches.total if from_event is not None else self._count(edge, wanted)
         where, values = self._matching(edge, wanted)
         if from_event is not None or (order is None and matches.are_known):
-            places = matches.places(offset, limit, from_event)
-            matching = [row for place in places for row in rows_at(self._database, edge, wanted, matches, place)]
+            matching = self._rows_of(edge, wanted, offset, limit, from_event)
         elif order is not None and offset > NEAR:
             matching = self._sorted.rows(edge, order, (where, values), offset, limit)
         if matching is not None:
@@ -258,8 +265,16 @@ class Changelogs(OfAllRuns):
         """The WHERE expression of a filter and its values: by what a search has found, if there are few matches."""
         matches = self._matches_of(edge, wanted)
         if matches.rows is not None:
-            return "c.rowid IN (SELECT unnest($rows))", {"rows": list(matches.rows)}
+            return _at(matches.rows)
         return conditions(edge, wanted, ends=matches.ends if matches.are_known else None)
+
+    def _rows_of(
+        self, edge: Edge, wanted: Filter, offset: int, number: int, from_event: int | None = None
+    ) -> list[int]:
+        """The rows of a page of what is found."""
+        matches = self._matches_of(edge, wanted)
+        places = matches.places(offset, number, from_event)
+        return [row for place in places for row in rows_at(self._database, edge, wanted, matches, place)]
 
     def _matches_of(self, edge: Edge, wanted: Filter) -> Matches:
         """What is found so far. Of a run that goes on, only what is new is unknown."""
@@ -288,3 +303,8 @@ class Changelogs(OfAllRuns):
         matches = self._matches_of(edge, wanted)
         search(self._database, edge, wanted, 0, matches)
         return matches.total
+
+
+def _at(rows: Iterable[int]) -> tuple[str, dict[str, object]]:
+    """The WHERE expression of these rows, and its values."""
+    return "c.rowid IN (SELECT unnest($rows))", {"rows": list(rows)}

@@ -10,6 +10,7 @@ import pytest
 
 from storage import Store
 from storage.changelogs import search as module
+from storage.changelogs.as_of import Order
 from storage.changelogs.search import Found
 from storage.wanted import Comparison, Filter, SortOrder, Term, equal
 from tests.storage.written_runs import Epoch, columns, edge, plan, recorded
@@ -155,6 +156,11 @@ def test_what_was_found_answers_the_other_questions(
         for seq in (0, 30, ROWS + 1):
             table = changes.table_as_of(run_id, "items", seq, filter=found, limit=ROWS)
             assert [row.seq for row in table.rows] == [at for at in seqs if at <= seq]
+            orders: dict[Order, Any] = {"position": table.rows, "newest": table.rows[::-1]}
+            for order, known in orders.items():
+                for offset in range(0, ROWS, 3):
+                    page = changes.table_as_of(run_id, "items", seq, filter=found, order=order, offset=offset, limit=4)
+                    assert (page.rows, page.total, page.offset) == (known[offset : offset + 4], len(known), offset)
             assert changes.next_seq(run_id, "items", seq, filter=found) == min(filter(seq.__lt__, seqs), default=None)
             assert changes.previous_seq(run_id, "items", seq, filter=found) == max(
                 filter(seq.__gt__, seqs), default=None
@@ -170,7 +176,8 @@ def test_of_a_run_that_goes_on_only_what_is_new_is_searched(
     wanted: Filter, most: int, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_ROWS", most)
-    look, looked = module._looked_at, []
+    look = module._looked_at
+    looked: list[int] = []
 
     def looks(database: Any, edge: Any, wanted: Any, first: int, end: int, known: int) -> Any:
         looked.extend(range(first, end))
