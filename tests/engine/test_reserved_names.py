@@ -13,8 +13,8 @@ from engine.contract.frames import is_reserved
 
 ROOT = Path(__file__).parents[2]
 DUNDER = re.compile(r"__\w+__|__HIVE_DEFAULT_PARTITION__")
-# Names of Spark's, of scopes in Python, and parts of tables' names.
-OTHERS = ("__id",)
+# Names of Spark's, of scopes in Python, of folders in archives, and parts of tables' names.
+OTHERS = ("__id", "__MACOSX")
 
 
 def named() -> Iterator[tuple[str, str]]:
