@@ -8,6 +8,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -213,6 +214,19 @@ def test_a_dropped_array_of_objects_and_a_file_of_a_spreadsheet_are_read(page: P
     expect(page.get_by_text('{"id": 2, "city": "Bonn"}')).to_be_visible()
     node(page, "cities").click()
     expect(page.get_by_text("Köln;1")).to_be_visible()
+
+
+def test_a_dropped_zip_file_is_the_log_in_it_with_its_time(page: Page, tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "logs.zip", "w") as archive:
+        lines = [f'10.0.0.{at} - - [01/Dec/2026:10:00:0{at} +0000] "GET / HTTP/1.1" 200' for at in range(5)]
+        archive.writestr("var/access.log", "\n".join(lines))
+        archive.writestr("read.me", "")
+    page.get_by_test_id("stMain").locator("input[type=file]").first.set_input_files(tmp_path / "logs.zip")
+    page.wait_for_url("**/build?**")
+    expect(node(page, "access")).to_contain_text("log_time")
+    run_button(page).click()
+    expect(page.get_by_text("finished").first).to_be_visible(timeout=RUN_TIMEOUT_MS)
+    expect(page.get_by_text("2026-12-01 10:00:04").first).to_be_visible()
 
 
 def test_files_that_are_dropped_at_once_become_sources_beside_each_other(page: Page, tmp_path: Path) -> None:
