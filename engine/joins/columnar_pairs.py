@@ -13,19 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from engine.columnar.ages import Aged
 from engine.columnar.binary_rows import has_order, sort_keys
 from engine.columnar.columns import Columns, taken
 from engine.columnar.runs import Runs, runs_of
 from engine.contract.columnar_kernel import (
-    OF_KEY,
     Advanced,
     Chunk,
-    Entries,
     Layout,
-    Lives,
     Longs,
-    Met,
-    Records,
     state_batch,
 )
 from engine.contract.frames import EXPIRES, GROUP, arrow_fields
@@ -36,7 +32,7 @@ from engine.joins.pairs import Paired, paired
 from engine.joins.sides import PORTS, JoinKind, JoinSide
 from engine.model.binary_row import row_encoder
 from engine.model.row_values import to_pylist
-from engine.model.timeline import MAX_WATERMARK, Timeline
+from engine.model.timeline import Timeline
 from engine.model.types import Type
 
 _TESTED: Final = 4_096
@@ -112,7 +108,13 @@ class PairingColumns:
         columns = rows.take(0, lefts) if kind.is_left_only else (*rows.take(0, lefts), *rows.take(1, rights))
         ordinals = runs_of(pairs.causes).ordinals
         out = emitted(records, pairs.causes - state_size, ordinals, pairs.kinds.astype(np.int8), columns)
-        lives = self._lives(pairs, ports, order[:state_size], state, records) if self.expires else None
+        lives = None
+        if self.expires:
+            assert records.now is not None, "a run with a state TTL has a clock"
+            sides = np.empty_like(ports)
+            sides[order] = ports
+            aged = Aged(pairs.entries, pairs.records, pairs.events, pairs.event_dues)
+            lives = aged.lives(records.now, state_size, self.ttls_ms, sides)
         return Advanced(out, self._state(rows, pairs, groups, ports, state_size, len(records)), lives=lives)
 
     def _numbered(self, rows: NumberedRows, groups: Longs, ports: Longs, kept: int) -> tuple[Longs, Longs, int]:
@@ -197,39 +199,6 @@ class PairingColumns:
             own += [dues, last]
         columns = (pa.array(ports[left].astype(np.int8)), *sides, *map(pa.array, own))
         return state_batch(self.state_schema, groups[left], columns)
-
-    def _lives(self, found: Paired, ports: Longs, places: Longs, state: pa.RecordBatch, records: Records) -> Lives:
-        """The rows of both sides and the keys, and what records have met that had expired. places: of the state."""
-        state_size, of_lives = len(places), ports[found.current[found.lives]]
-        of_rows = (of_lives, found.firsts[found.lives], found.ends[found.lives], found.dues[found.lives])
-        keys = np.full(len(found.key_groups), OF_KEY)
-        both = zip(of_rows, (keys, found.key_firsts, found.key_ends, found.key_dues), strict=True)
-        kinds, firsts, ends, dues = (np.concatenate(parts) for parts in both)
-        held = Entries(kinds, firsts - state_size, np.where(ends < 0, -1, ends - state_size), dues)
-        of_rows_kept = state.column(GROUP).to_numpy()
-        starts = Runs.of(of_rows_kept).starts
-        of_keys = found.firsts[places] - state_size
-        first_time = np.full(state_size, MAX_WATERMARK)
-        if len(records):
-            assert records.now is not None, "a run with a state TTL has a clock"
-            first = np.minimum(of_keys, len(records) - 1)
-            comes = (of_keys < len(records)) & (records.groups[first] == of_rows_kept)
-            first_time[comes] = records.now[first[comes]]
-        first_time = np.concatenate((first_time, first_time[starts]))
-        kinds = np.concatenate((ports[:state_size], np.full(len(starts), OF_KEY)))
-        firsts = np.concatenate((of_keys, of_keys[starts]))
-        dues = np.concatenate((state.column("due").to_numpy(), state.column(EXPIRES).to_numpy()[starts]))
-        # What had expired by then went at its time, as an earlier chunk told.
-        there = np.flatnonzero(dues > first_time)
-        had = Entries(kinds[there], firsts[there], there * 0 - 1, dues[there])
-        return Lives(held, had, self._met(found, state_size), self.ttls_ms)
-
-    def _met(self, found: Paired, kept: int) -> Met:
-        """The expired entries by record and side, those that were written together as one."""
-        order = np.lexsort((found.met_dues, found.met_sides, found.met_causes))
-        causes, sides, dues = (column[order] for column in (found.met_causes, found.met_sides, found.met_dues))
-        runs = runs_of(causes, sides, dues)
-        return Met(causes[runs.starts] - kept, sides[runs.starts], runs.lengths, dues[runs.starts])
 
 
 def _of_rows(numbers: Longs, kept: int, size: int) -> Longs:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from engine.columnar.ages import COMES, EXPIRED, GOES, HELD, STAYS, Told, nothing_told, tell, told_in_arrays
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.joins.sorted_rows import number_of, settle
@@ -34,32 +35,24 @@ class Paired(NamedTuple):
     """The output, and the rows of both sides.
 
     causes, kinds, lefts, rights: of each output the record, its kind, and the numbers of its rows; -1 for none.
-    met_causes, met_sides, met_dues: of each entry that a record has found expired, when it had. lives: the places of
-    the rows that were there. firsts, ends, current, counts, partners, dues: by place, the row's first record, the
-    record that removed it (-1: none did), what it is now, its copies and partners, and when it expires. left: the
-    places of those that are there in the end. key_groups, key_firsts, key_ends, key_dues: the same of the keys with
-    rows.
+    current, counts, partners, dues: by place, what the row is now, its copies and partners, and when it expires. left:
+    the places of those that are there in the end. entries, records, events, event_dues: what is told of the lives of
+    rows, by their places (`engine.columnar.ages`).
     """
 
     causes: Longs
     kinds: Longs
     lefts: Longs
     rights: Longs
-    met_causes: Longs
-    met_sides: Longs
-    met_dues: Longs
-    lives: Longs
-    firsts: Longs
-    ends: Longs
     current: Longs
     counts: Longs
     partners: Longs
     dues: Longs
     left: Longs
-    key_groups: Longs
-    key_firsts: Longs
-    key_ends: Longs
-    key_dues: Longs
+    entries: Longs
+    records: Longs
+    events: Longs
+    event_dues: Longs
 
 
 class Output(NamedTuple):
@@ -69,23 +62,6 @@ class Output(NamedTuple):
     kinds: list[int]
     lefts: list[int]
     rights: list[int]
-
-
-class Met(NamedTuple):
-    """What records have found expired so far."""
-
-    causes: list[int]
-    sides: list[int]
-    dues: list[int]
-
-
-class Keys(NamedTuple):
-    """The keys so far that had rows and have none."""
-
-    groups: list[int]
-    firsts: list[int]
-    ends: list[int]
-    dues: list[int]
 
 
 @rule
@@ -125,18 +101,14 @@ def paired(
     aging, counting = total if expires else 0, total if counts_each else 0
     matched = list(range(0))
     out = Output(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
-    met = Met(list(range(0)), list(range(0)), list(range(0)))
-    keys = Keys(list(range(0)), list(range(0)), list(range(0)), list(range(0)))
-    lives, left = list(range(0)), list(range(0))
+    told, left = nothing_told(), list(range(0))
     current, counts, at = [0] * total, [0] * total, [-1] * numbers
-    firsts, ends, partners, dues = [-1] * aging, [-1] * aging, [0] * counting, [0] * aging
+    partners, dues = [0] * counting, [0] * aging
     left_rows, right_rows, sorted_to, there, gone = list(range(0)), list(range(0)), [0, 0], [0, 0], [0, 0]
     next_kept, record = 0, state_size
     for group in range(len(can_match)):
-        key_first, soonest, ageless = -1, MAX_WATERMARK, False
-        first_time = MAX_WATERMARK
-        if expires and record < total and groups[record] == group:
-            first_time = now[record - state_size]
+        soonest, ageless = MAX_WATERMARK, False
+        is_told = expires and record < total and groups[record] == group
         while next_kept < state_size and groups[next_kept] == group:
             row, side = order[next_kept], ports[next_kept]
             current[row], counts[row], at[same[next_kept]] = next_kept, kept_counts[next_kept], row
@@ -148,10 +120,9 @@ def paired(
             if counts_each:
                 partners[row] = kept_partners[next_kept]
             if expires:
-                firsts[row], dues[row] = record, kept_dues[next_kept]
-                if dues[row] > first_time:
-                    lives.append(row)
-                    key_first = record
+                dues[row] = kept_dues[next_kept]
+                if is_told:
+                    tell(told, row, record, HELD, dues[row])
                 soonest = min(soonest, dues[row])
                 ageless = ageless or (dues[row] == MAX_WATERMARK and ttls_ms[side] > 0)
             next_kept += 1
@@ -165,14 +136,11 @@ def paired(
                     _begin(left_rows, dues, time, ttls_ms[0])
                     _begin(right_rows, dues, time, ttls_ms[1])
                     ageless = False
-                last = _expire(left_rows, dues, same, current, at, time, record, 0, met)
-                last = max(last, _expire(right_rows, dues, same, current, at, time, record, 1, met))
+                _expire(left_rows, dues, same, current, at, time, record, told)
+                _expire(right_rows, dues, same, current, at, time, record, told)
                 soonest = min(_soonest(left_rows, dues), _soonest(right_rows, dues))
                 sorted_to[0], sorted_to[1] = len(left_rows), len(right_rows)
                 there[0], there[1] = number_of(left_rows, counts), number_of(right_rows, counts)
-                if key_first >= 0 and there[0] + there[1] == 0:
-                    _end(keys, group, key_first, -1, last)
-                    key_first = -1
             kind, is_there, partner = kinds[record - state_size], can_match[group], 1 - port
             adds, number = kind in (INSERT, UPDATE_AFTER), there[port]
             due = _due(time, ttls_ms[port])
@@ -200,8 +168,7 @@ def paired(
                     else:
                         right_rows.append(row)
                     if expires:
-                        firsts[row] = record
-                        lives.append(row)
+                        tell(told, row, record, COMES, due)
                 elif is_unique[port]:
                     replaces = True
                 else:
@@ -212,7 +179,6 @@ def paired(
                     partners[row] = met_number
                 if expires:
                     dues[row] = due
-                    key_first = record if key_first < 0 else key_first
             elif is_there and row >= 0:
                 counts[row] -= 1
                 there[port] -= 1
@@ -222,7 +188,7 @@ def paired(
                 if expires and counts[row]:
                     dues[row] = due
                 elif expires:
-                    ends[row] = record
+                    tell(told, row, record, GOES, MAX_WATERMARK)
             if is_there:
                 soonest = min(soonest, due)
                 ageless = ageless or (due == MAX_WATERMARK and ttls_ms[port] > 0)
@@ -264,42 +230,28 @@ def paired(
                             if pads and not adds:
                                 _put(out, record, INSERT, -1, theirs, port)
                 ageless = ageless or (writes[partner] > 0 and written == MAX_WATERMARK and ttls_ms[partner] > 0)
-            if key_first >= 0 and there[0] + there[1] == 0:
-                _end(keys, group, key_first, record, MAX_WATERMARK)
-                key_first = -1
             record += 1
-        last = MIN_WATERMARK
         for side in range(2):
             rows = left_rows if side == 0 else right_rows
             settle(rows, sorted_to, counts, gone, side)
             for row in rows:
                 left.append(row)
-                last = max(last, dues[row]) if expires else last
+                if is_told:
+                    tell(told, row, record, STAYS, dues[row])
             rows.clear()
             sorted_to[side], there[side] = 0, 0
-        if key_first >= 0:
-            _end(keys, group, key_first, -1, last)
-    return (
+    found = (
         np.array(out.causes, np.int64),
         np.array(out.kinds, np.int64),
         np.array(out.lefts, np.int64),
         np.array(out.rights, np.int64),
-        np.array(met.causes, np.int64),
-        np.array(met.sides, np.int64),
-        np.array(met.dues, np.int64),
-        np.array(lives, np.int64),
-        np.array(firsts, np.int64),
-        np.array(ends, np.int64),
         np.array(current, np.int64),
         np.array(counts, np.int64),
         np.array(partners, np.int64),
         np.array(dues, np.int64),
         np.array(left, np.int64),
-        np.array(keys.groups, np.int64),
-        np.array(keys.firsts, np.int64),
-        np.array(keys.ends, np.int64),
-        np.array(keys.dues, np.int64),
     )
+    return found + told_in_arrays(told)
 
 
 def _match(matches: Matches | None, mine: int, theirs: int, port: int) -> bool:
@@ -317,14 +269,6 @@ def _put(out: Output, cause: int, kind: int, mine: int, theirs: int, port: int) 
     out.rights.append(theirs if port == 0 else mine)
 
 
-def _end(keys: Keys, group: int, first: int, end: int, due: int) -> None:
-    """A key has no rows any more, or the chunk ends."""
-    keys.groups.append(group)
-    keys.firsts.append(first)
-    keys.ends.append(end)
-    keys.dues.append(due)
-
-
 def _due(time: int, ttl_ms: int) -> int:
     """When a row expires that is written at this time of the clock."""
     return MAX_WATERMARK if time == MIN_WATERMARK or ttl_ms == 0 else time + ttl_ms
@@ -338,31 +282,19 @@ def _begin(rows: list[int], dues: list[int], time: int, ttl_ms: int) -> None:
 
 
 def _expire(
-    rows: list[int],
-    dues: list[int],
-    same: Longs,
-    current: list[int],
-    at: list[int],
-    time: int,
-    cause: int,
-    side: int,
-    met: Met,
-) -> int:
-    """Remove the rows of a side that have expired. Returns when the last of them did."""
-    last, staying = MIN_WATERMARK, 0
+    rows: list[int], dues: list[int], same: Longs, current: list[int], at: list[int], time: int, cause: int, told: Told
+) -> None:
+    """Remove the rows of a side that have expired."""
+    staying = 0
     for row in rows:
         if dues[row] <= time:
             at[same[current[row]]] = -1
-            last = max(last, dues[row])
-            met.causes.append(cause)
-            met.sides.append(side)
-            met.dues.append(dues[row])
+            tell(told, row, cause, EXPIRED, dues[row])
         else:
             rows[staying] = row
             staying += 1
     while len(rows) > staying:
         rows.pop()
-    return last
 
 
 def _soonest(rows: list[int], dues: list[int]) -> int:

@@ -95,7 +95,8 @@ class AgingTopN(TopNColumns):
         changed, left, aged = self.age(rows, held, entries, given)
         own = self._left(rows, entries, left, aged, len(ends))
         kept = by_group(*own, *rows_of_others(chunk.state, touched, chunk.groups))
-        lives = aged.lives(given.now, rows.kept, self.ttl_ms)
+        kinds = np.zeros(entries.room + 2 * chunk.groups, np.int64)
+        lives = aged.lives(given.now, rows.kept, (self.ttl_ms,), kinds)
         return Advanced(self.emitted(records, rows, changed), state_batch(self.state_schema, *kept), lives=lives)
 
     def describe(self, state: pa.RecordBatch, names: Names) -> Description:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.columnar.ages import GONE, ages_in_arrays, ages_of, expire, hold, remove, settle, write
+from engine.columnar.ages import GONE, ages_of, expire, hold, remove, settle, told_in_arrays, write
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT
@@ -110,7 +110,7 @@ def aging_ranks(
         while record < total and groups[record] == group:
             time, class_ = now[record - kept], classes[record]
             for expired in range(expire(ages, record, time)):
-                entry = ages.entries[len(ages.entries) - 1 - expired]
+                entry = ages.told.entries[len(ages.told.entries) - 1 - expired]
                 if entry == of_numbers:
                     for other in range(1, len(tree)):
                         _leave_out(ranked, other)
@@ -168,7 +168,7 @@ def aging_ranks(
         last_ranks.append(end)
         base += sizes[group]
     left = np.array(last_ranks, np.int64), np.array(numbers, np.int64)
-    return in_arrays(out, is_there) + left + ages_in_arrays(ages)
+    return in_arrays(out, is_there) + left + told_in_arrays(ages.told)
 
 
 def _leave_out(ranked: Ranked, class_: int) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from engine.columnar.ages import GONE, Ages, ages_in_arrays, ages_of, expire, hold, remove, settle, write
+from engine.columnar.ages import GONE, Ages, ages_of, expire, hold, remove, settle, told_in_arrays, write
 from engine.columnar.rules import rule
 from engine.contract.columnar_kernel import Longs
 from engine.model.changelog import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
@@ -146,7 +146,7 @@ def best_ranks(
         last_ranks.append(ranks.end)
         if expires:
             settle(ages, record)
-    return in_arrays(out, left) + (np.array(last_ranks, np.int64),) + ages_in_arrays(ages)
+    return in_arrays(out, left) + (np.array(last_ranks, np.int64),) + told_in_arrays(ages.told)
 
 
 def _forget(best: RowBlocks, entries: Longs, row_of: list[int], ages: Ages) -> int:
