@@ -26,7 +26,8 @@ _OPERATORS: Final = {
 _KINDS: Final = (TokenType.EQ, TokenType.NEQ, TokenType.NULLSAFE_EQ, TokenType.ISNULL, TokenType.NOTNULL, TokenType.NOT)
 _TYPES: Final = {"TEXT": "STRING", "DATETIME": "TIMESTAMP(6)", "LONG": "BIGINT", "INT64": "BIGINT", "FLOAT8": "DOUBLE"}
 _CASTS: Final = ("CAST", "TRY_CAST")
-_AGAIN: Final = ("FIRST_VALUE", "LAST_VALUE")
+_WITHOUT_NULLS: Final = ("FIRST_VALUE", "LAST_VALUE", "SUM", "MIN", "MAX", "AVG", "COUNT")
+_FROM: Final = ("TRIM", "OVERLAY")
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER)
 # A value follows these. Behind others, which may be names, an element is meant.
 _BEFORE_VALUES: Final = (
@@ -63,10 +64,13 @@ def other_operators(tokens: Sequence[Token], text: str) -> Iterator[Other]:
             yield Other([tokens[_closing(tokens, at + 1)]], why, "]")
         elif word == "TRIM" and is_call and _has_two_values(tokens, at + 1):
             yield Other([token], "TRIM(a, b) is written BTRIM(a, b)", "BTRIM")
-        elif word == "IGNORE" and after is not None and after.text.upper() == "NULLS" and _caller(tokens, at) in _AGAIN:
-            why = f"{_caller(tokens, at)} leaves NULLs out without IGNORE NULLS"
-            yield Other(tokens[at : at + 2], why, "")
-        elif token.token_type is TokenType.STRING and _is_alias(before, after):
+        elif word == "IGNORE" and after is not None and after.text.upper() == "NULLS":
+            # LAST_VALUE(a IGNORE NULLS) or LAST_VALUE(a) IGNORE NULLS
+            is_behind = before is not None and before.token_type is TokenType.R_PAREN
+            caller = tokens[_opening(tokens, at - 1)].text.upper() if is_behind else _caller(tokens, at)
+            if caller in _WITHOUT_NULLS:
+                yield Other(tokens[at : at + 2], f"{caller} leaves NULLs out without IGNORE NULLS", "")
+        elif token.token_type is TokenType.STRING and _is_alias(before, after) and _caller(tokens, at) not in _FROM:
             yield Other([token], f"the name '{token.text}' takes backticks, not quotes", f"`{token.text}`")
         elif word in _TYPES and before is not None and before.text.upper() == "AS" and _caller(tokens, at) in _CASTS:
             yield Other([token], f"{token.text} is of other databases; Flink has {_TYPES[word]}", _TYPES[word])
@@ -132,6 +136,6 @@ def _has_two_values(tokens: Sequence[Token], opening: int) -> bool:
 
 
 def _is_alias(before: Token | None, after: Token | None) -> bool:
-    """Whether a text stands where the name of a column of SELECT does."""
+    """Whether a text stands where the name of a column of SELECT does, with AS or without."""
     follows = after is not None and after.token_type in (TokenType.COMMA, TokenType.FROM)
-    return follows and before is not None and before.token_type is TokenType.ALIAS
+    return follows and before is not None and before.token_type in (TokenType.ALIAS, TokenType.R_PAREN, *_NAMES)

@@ -194,6 +194,9 @@ class Arrival:
             return None
         # A computed column cannot name another one.
         time = computed.get(mark.column, exp.column(mark.column, quoted=True))
+        if time.find(exp.Column) is None:
+            # A processing time that stands still.
+            return None
         return cls(f"in their event time {mark.column}", _cast(time, "TIMESTAMP_LTZ(3)"))
 
     def named(self, table: TableDdl, name: str, ms: int) -> tuple[TableDdl, Expr, str]:

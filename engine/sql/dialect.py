@@ -135,6 +135,7 @@ class Flink(Dialect):
     class Parser(parser.Parser):
         """Functions are not interpreted, except those with their own syntax; ROW<...> is a type."""
 
+        STRING_ALIASES = True
         FUNCTIONS: ClassVar = {}
         NO_PAREN_FUNCTIONS: ClassVar = {}
         FUNCTION_PARSERS: ClassVar = _FunctionParsers(

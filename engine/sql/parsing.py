@@ -150,6 +150,9 @@ def _settled(node: Expr) -> Expr:
             raise SqlRejected(message, node.parent)
         case exp.Query() if (limit := node.args.get("limit")) is not None and _is_word(limit.expression, "ALL"):
             node.set("limit", None)
+        case exp.IgnoreNulls(this=exp.Anonymous(expressions=[first, *others]) as call):
+            call.set("expressions", [exp.IgnoreNulls(this=first), *others])
+            return call
         case exp.National():
             return exp.Literal.string(node.name)
         case exp.Column() if _is_word(node, "PI"):

@@ -45,6 +45,10 @@ def read(query: Expr, names: Names) -> Relation:
     mark_aggregates(query, names.aggregates)
     with_ = query.args.get("with_")
     for common in with_.expressions if with_ is not None else ():
+        own = _itself(common) if common.parent.args.get("recursive") else None
+        if own is not None:
+            message = f"{own.name} names itself, and Flink plans no WITH RECURSIVE. Write a view for each step."
+            raise SqlRejected(message, own)
         columns = common.args["alias"].args.get("columns") or ()
         names = names.with_view(common.alias, _with_columns(_unordered(common.this), common.alias, columns))
     match query:
@@ -70,6 +74,11 @@ def _unordered(query: Expr) -> Expr:
     unordered: Expr = query.copy()
     unordered.set("order", None)
     return unordered
+
+
+def _itself(common: exp.CTE) -> exp.Table | None:
+    """Where a common table expression reads itself."""
+    return next((table for table in common.this.find_all(exp.Table) if table.name == common.alias), None)
 
 
 def _with_columns(query: Expr, name: str, columns: Sequence[Expr]) -> Expr:

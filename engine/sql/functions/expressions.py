@@ -33,9 +33,9 @@ from engine.sql.functions.casts import cast
 from engine.sql.functions.digits import digits_of
 from engine.sql.functions.interval_values import DIFFERENCE, as_text, between
 from engine.sql.functions.intervals import has_fixed_length, interval_ms
-from engine.sql.functions.mixed_types import ordered, refuse_mixed
+from engine.sql.functions.mixed_types import ordered, refuse_mixed, united
 from engine.sql.functions.moments import cut_off, extracted, formatted, from_epoch, parsed, require_pattern, shifted
-from engine.sql.functions.numbers import arithmetic, number, rounded, united
+from engine.sql.functions.numbers import arithmetic, number, rounded
 from engine.sql.functions.patterns import like, similar
 from engine.sql.functions.periods import overlapping
 from engine.sql.functions.quantified import compared_with_each
@@ -178,7 +178,8 @@ class Writer:
                 message = "ARRAY[] needs a value, from which its type follows: ARRAY[a, b]."
                 raise SqlRejected(message, expression)
             case exp.Array():
-                return spark_sql("array({})", of_one_type(self, list(map(self.write, expression.expressions))))
+                elements = united(self, expression, list(map(self.write, expression.expressions)))
+                return spark_sql("array({})", of_one_type(self, elements))
             case _:
                 return self._function(expression)
 
@@ -232,7 +233,7 @@ class Writer:
         default = case.args.get("false" if is_if else "default")
         subject = [self.write(case.this)] if case.this is not None and not is_if else []
         results = [branch.args["true"] for branch in ifs] + ([default] if default is not None else [])
-        written = of_one_type(self, united(self, list(map(self.write, results))))
+        written = of_one_type(self, united(self, case, list(map(self.write, results))))
         branches = [(self.write(branch.this), result) for branch, result in zip(ifs, written, strict=False)]
         otherwise = written[len(branches) :]
         words = ["CASE", "{}" * len(subject), "WHEN {} THEN {} " * len(branches), "ELSE {}" * len(otherwise), "END"]
@@ -315,7 +316,8 @@ class Writer:
         arguments = of_one_type(self, [self.write(argument) for argument in call.expressions])
         require_pattern(call)
         if name in _UNITED:
-            arguments = arguments[:1] + united(self, arguments[1:]) if name == "IF" else united(self, arguments)
+            condition = [arguments.pop(0)] if name == "IF" else []
+            arguments = condition + united(self, call, arguments)
         match name:
             case "TO_TIMESTAMP_LTZ":
                 return from_epoch(self, arguments, call)

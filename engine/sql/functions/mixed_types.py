@@ -1,7 +1,7 @@
 """Numbers beside texts, which Spark converts and Flink refuses: in =, <> and IS DISTINCT FROM, arithmetic and ||.
 
 Of those only columns and literals are looked at. In <, > and BETWEEN Flink makes a number of the text, of the kind that
-it is compared with: `ordered`.
+it is compared with: `ordered`. The results of CASE and the like are of one kind: `united`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
+from engine.errors import StudioError
+from engine.functions.spark_text import spark_sql
 from engine.model.types import (
     BIGINT,
     BINARY,
@@ -31,7 +33,7 @@ from engine.sql.rejected import SqlRejected
 if TYPE_CHECKING:
     from engine.sql.functions.writer import ExpressionWriter
 
-_FAMILIES: Final[dict[Type, str]] = {STRING: "text", BOOLEAN: "truth value", BINARY: "bytes", DATE: "time"}
+_FAMILIES: Final[dict[Type, str]] = {STRING: "text", BOOLEAN: "truth value", BINARY: "value of bytes", DATE: "time"}
 _MOST_DIGITS: Final = 38
 _COMPARED: Final = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ)
 
@@ -63,6 +65,28 @@ def ordered(writer: ExpressionWriter, sides: Sequence[Expr]) -> Sequence[Expr]:
         return sides
     as_type = exp.DataType.build(_as_number(numbers).flink, dialect=Flink)
     return [exp.cast(side, as_type) if type_ == STRING else side for side, type_ in zip(sides, types, strict=True)]
+
+
+def united(writer: ExpressionWriter, node: Expr, values: list[str]) -> list[str]:
+    """Values of which one is the result, such as those of a CASE: next to a DECIMAL a BIGINT has 19 digits, not 20.
+
+    Raises SqlRejected for values of several kinds, such as a number and a text.
+    """
+    try:
+        types = [STRING if value.startswith("'") else writer.type_of(value) for value in values]
+    except StudioError:
+        # What is wrong with them, the node says.
+        return values
+    kinds = [*dict.fromkeys(filter(None, map(_family, types)))]
+    if len(kinds) > 1:
+        message = f"its values are a {' and a '.join(kinds)}, for which Flink has no type. CAST them to one type."
+        raise SqlRejected(message, node)
+    if BIGINT not in types or not any(isinstance(type_, Decimal) for type_ in types):
+        return values
+    return [
+        spark_sql("CAST({} AS DECIMAL(19, 0))", value) if type_ == BIGINT else value
+        for value, type_ in zip(values, types, strict=True)
+    ]
 
 
 def _as_number(numbers: Sequence[Type]) -> Type:

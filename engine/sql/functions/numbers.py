@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from sqlglot import exp
 
-from engine.errors import StudioError
 from engine.expressions.calls import SIGNS
 from engine.functions.spark_text import as_type, spark_sql, written_number
-from engine.model.types import BIGINT, DOUBLE, FLOAT, FLOATS, INT, INTEGERS, VOID, Decimal, Type
+from engine.model.types import BIGINT, DOUBLE, FLOAT, FLOATS, INT, INTEGERS, Decimal, Type
 from engine.sql.algebra import Expr
 from engine.sql.functions.times import added
 
@@ -26,7 +25,6 @@ _WHOLE: Final = {
     "ELSE rint({0}) END",
 }
 _SOME_DECIMAL: Final = Decimal(38, 0)
-_NO_BIGINT: Final = re.compile(r"-?\d{1,9}|NULL|TRUE|FALSE")
 
 
 def arithmetic(writer: ExpressionWriter, node: Expr) -> str:
@@ -51,24 +49,6 @@ def number(literal: exp.Literal) -> str:
     decimal = _fraction_literal(literal)
     written = written_number(literal.name)
     return spark_sql("CAST({} AS {type})", written, type=decimal) if decimal else written
-
-
-def united(writer: ExpressionWriter, values: list[str]) -> list[str]:
-    """Values of which one is the result, such as those of a CASE: next to a DECIMAL a BIGINT has 19 digits, not 20."""
-    if any(value.startswith("'") for value in values):
-        return values
-    try:
-        # Literals are not asked for: it takes Spark to answer.
-        types = [VOID if _NO_BIGINT.fullmatch(value) else writer.type_of(value) for value in values]
-    except StudioError:
-        # What is wrong with them, the node says.
-        return values
-    if BIGINT not in types or not any(isinstance(type_, Decimal) for type_ in types):
-        return values
-    return [
-        spark_sql("CAST({} AS DECIMAL(19, 0))", value) if type_ == BIGINT else value
-        for value, type_ in zip(values, types, strict=True)
-    ]
 
 
 def remainder(writer: ExpressionWriter, sides: list[Expr], left: str, right: str) -> str:

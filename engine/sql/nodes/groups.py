@@ -252,7 +252,8 @@ def call_parameters(emitter: Emitter, emitted: Emitted, item: Expr) -> dict[str,
     if arguments and isinstance(arguments[0], exp.IgnoreNulls | exp.RespectNulls):
         ignores = isinstance(arguments[0], exp.IgnoreNulls)
         arguments[0] = arguments[0].this
-        if ignores and function.sees_nulls:
+        # LAG counts NULLs all the same, as in Flink.
+        if ignores and function.sees_nulls and not function.has_offset:
             conditions.append(exp.Not(this=exp.Is(this=arguments[0].copy(), expression=exp.Null())))
     if conditions:
         parameters = {"filter": writer.write(together(conditions)), **parameters}

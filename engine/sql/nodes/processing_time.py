@@ -50,7 +50,8 @@ class Arrived(Unary):
 
 def over_arrival_times(windowed: Windowed) -> Windowed:
     """The windows, over recorded times if their time is a processing time. Raises SqlRejected if there are none."""
-    if not is_processing_time(windowed.input, windowed.time):
+    # A group window goes by the processing time of rows below a join, as in Flink; a table function does not.
+    if not is_processing_time(windowed.input, windowed.time, has_value=windowed.is_group_window):
         return windowed
     return replace(windowed, input=with_arrival_times(windowed.input, windowed.time, windowed.at))
 

@@ -156,6 +156,22 @@ def test_the_clock_of_a_join_is_the_latest_of_both_sides_however_a_run_is_cut(
     assert cut.late == local.late == []
 
 
+@pytest.mark.parametrize("kind", ["", "LEFT"])
+def test_a_group_window_goes_by_the_processing_time_of_rows_below_a_join(kind: str, spark: SparkSession) -> None:
+    window = "TUMBLE(pt, INTERVAL '10' SECOND)"
+    found = []
+    for below in ("v", "(SELECT t.k, t.pt, b.w FROM t {kind} JOIN b ON t.id = b.id)"):
+        query = f"""
+        CREATE VIEW t AS SELECT *, PROCTIME() AS pt FROM a;
+        SELECT TUMBLE_START(pt, INTERVAL '10' SECOND) AS s, k, COUNT(*) AS n FROM {below} GROUP BY k, {window};
+        """
+        pipeline = read((JOINED + query).format(kind=kind), spark).pipeline
+        pipeline = pipeline.model_copy(update={"arrival": Arrival(mode="by_event_time")})
+        found.append(seconds(run_locally(pipeline, spark, Path())))
+    # As over a processing time that is made above the join.
+    assert found[0] == found[1] != []
+
+
 def test_the_batch_check_gives_each_row_the_same_time(spark: SparkSession) -> None:
     pipeline = read(JOINED.format(kind="") + COUNTED, spark).pipeline
     found = checked(pipeline.model_copy(update={"arrival": Arrival(mode="by_event_time")}), spark, epochs=3)

@@ -395,3 +395,11 @@ def test_windows_over_processing_time_leave_the_event_time_to_other_statements(s
     ) in script.warnings
     alone = read(table + hops[0], spark)
     assert [node.id for node in alone.pipeline.nodes if node.operator == "rows"] == ["t"]
+
+
+def test_a_clock_that_stands_still_is_told_of_once(spark: SparkSession) -> None:
+    script = read(
+        ROWS + "SELECT COUNT(*) AS n FROM t GROUP BY TUMBLE(p, INTERVAL '1' DAY); SELECT NOW() AS c FROM t;", spark
+    )
+    (told,) = (warning for warning in script.warnings if warning.startswith("t: the clock"))
+    assert "as nothing tells when they arrived" in told

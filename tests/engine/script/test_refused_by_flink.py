@@ -67,6 +67,16 @@ PAIRS = [
         "LAST_VALUE leaves NULLs out without IGNORE NULLS",
     ),
     (
+        "SELECT FIRST_VALUE(v) IGNORE NULLS AS a, LAST_VALUE(v) IGNORE NULLS AS b FROM t;",
+        "SELECT FIRST_VALUE(v)  AS a, LAST_VALUE(v)  AS b FROM t;",
+        "FIRST_VALUE leaves NULLs out without IGNORE NULLS",
+    ),
+    (
+        "SELECT k 'a b', ABS(v) 'c', TRIM(BOTH 'x' FROM k) FROM t;",
+        "SELECT k `a b`, ABS(v) `c`, TRIM(BOTH 'x' FROM k) FROM t;",
+        "the name 'a b' takes backticks, not quotes",
+    ),
+    (
         "SELECT k AS 'a b', v AS 'c' FROM t;",
         "SELECT k AS `a b`, v AS `c` FROM t;",
         "the name 'a b' takes backticks, not quotes",

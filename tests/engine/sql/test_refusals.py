@@ -40,6 +40,17 @@ REFUSED = [
         "SELECT k FROM t WHERE v = '1'",
         "line 1, column 23: v is a number and '1' a text: Flink does not compare them so. Write CAST('1' AS INT)",
     ),
+    (
+        "SELECT CASE WHEN v > 1 THEN v ELSE 'none' END AS x FROM t",
+        "line 1, column 18: its values are a number and a text, for which Flink has no type. CAST them to one type.",
+    ),
+    ("SELECT COALESCE(v, 'x') AS x FROM t", "line 1, column 8: its values are a number and a text"),
+    ("SELECT IF(v > 1, v, k) AS x FROM t", "its values are a number and a text"),
+    ("SELECT ARRAY[rt, k] AS x FROM t", "its values are a time and a text"),
+    (
+        "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+        "line 1, column 64: n names itself, and Flink plans no WITH RECURSIVE. Write a view for each step.",
+    ),
     ("SELECT v + k AS x FROM t", "v is a number and k a text: a text has no arithmetic. Write CAST(k AS INT)"),
     ("SELECT k || v AS x FROM t", "v is a number and k a text: || puts texts together. Write CAST(v AS STRING)."),
     (
