@@ -5,6 +5,7 @@ The key and the time are guessed from the columns; every guess can be changed in
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,8 @@ from engine.reading.files.storage import ending_of, is_packed
 from engine.reading.typed.profile import ColumnProfile, TimeProposal
 from engine.registry import sources
 
+# A file can be a single line.
+_BEGINNING: Final = 64 << 10
 _TIME: Final = ("event_time", "event_time_unit", "watermark_delay_ms", "computed")
 
 
@@ -91,10 +94,10 @@ def _title(path: str) -> str:
 
 
 def _first_line(path: Path) -> str:
-    """The first line of a file; "" if it cannot be read."""
+    """The first line of a file, or its beginning if that is long; "" if it cannot be read."""
     try:
         with opened(local_file(path, path.name), "file") as stream:
-            return next(text_lines(stream), "")
+            return next(text_lines(io.BytesIO(stream.read(_BEGINNING))), "")
     except (OSError, StudioError):
         return ""
 

@@ -8,7 +8,7 @@ rejected.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -95,11 +95,13 @@ class Lines(TextFiles):
 def _profile(
     files: tuple[InputFile, ...], column: str, node: str
 ) -> tuple[Sequence[ColumnProfile], Sequence[TimeProposal]]:
-    lines: list[str] = []
+    return profile_lines(column, list(islice(_lines_of(files, node), ROWS)))
+
+
+def _lines_of(files: tuple[InputFile, ...], node: str) -> Iterator[str]:
     for file in files:
         with opened(file, node) as stream:
-            lines.extend(islice(text_lines(stream), ROWS - len(lines)))
-    return profile_lines(column, lines)
+            yield from text_lines(stream)
 
 
 SOURCE = Lines

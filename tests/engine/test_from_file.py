@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from engine.contract.scan import LINE_BYTES
 from engine.errors import PipelineError, StudioError
 from engine.examples.from_file import first_pipeline, sources_beside
 from engine.model.pipeline import Pipeline
@@ -77,6 +78,14 @@ def test_a_file_that_cannot_be_read_opens_all_the_same_with_the_reason_at_its_no
     pipeline = first_pipeline("broken.parquet", tmp_path)
     assert [node.operator for node in pipeline.nodes] == ["parquet", "sink"]
     assert [problem.node for problem in wrong(pipeline, tmp_path)] == ["broken"]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.jsonl", "a.log"])
+def test_a_file_of_one_long_line_opens_all_the_same(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x" * (LINE_BYTES + 1))
+    (tmp_path / f"field-{name}").write_text(f'"{"x" * 200_000}",b\n1,2\n')
+    for file in (name, f"field-{name}"):
+        assert first_pipeline(file, tmp_path).nodes[0].parameters["path"] == file
 
 
 def test_an_empty_file_opens_all_the_same(tmp_path: Path) -> None:

@@ -48,9 +48,10 @@ def file_field(field: Field, form: FormContext) -> None:
             if len(kept) > 1:
                 message = f"{dropped.name} holds {len(kept)} files. Drop it on the first page, or one of them here."
                 raise PipelineError(message, form.node.id, field.name)
-            _read(kept[0].path, field, form)
-            if kept[0].note:
-                form.drafting.notices = (kept[0].note,)
+            [(path, note)] = kept
+            _read(path, field, form)
+            if note:
+                form.drafting.notices = (note,)
 
     with st.expander("Use another file" if value else "Drop a file", expanded=not value):
         st.file_uploader(

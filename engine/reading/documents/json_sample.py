@@ -62,6 +62,8 @@ def objects_of(files: tuple[InputFile, ...], lines: int, node: str) -> list[dict
     """The objects in the first lines of the files. Raises SourceError."""
     objects: list[dict[str, Any]] = []
     for file in files:
+        if len(objects) == lines:
+            break
         with opened(file, node) as stream:
             for line in islice(raw_lines(stream), lines - len(objects)):
                 if (value := object_in(line)) is not None:

@@ -12,8 +12,10 @@ from engine.errors import PipelineError, SourceError
 from engine.examples.from_file import first_pipeline, source_of
 from engine.expressions.analyzer import TypeRules
 from engine.model.types import literal
+from engine.reading.files.input_files import opened
 from engine.reading.files.pasted import pasted
 from engine.script import script_of
+from engine.sources import text_lines
 from engine.sources.text_lines import Lines
 from tests.engine.sources.reading import read, types
 from tests.golden.trace import run_locally
@@ -108,6 +110,18 @@ def test_a_dropped_log_begins_with_the_time_in_its_lines(
     trace = run_locally(pipeline, spark, tmp_path)
     has_time = [line for line in lines if not line.startswith("\t")]
     assert [row.row[0] for row in trace.records["sink"]] == has_time
+
+
+def test_no_more_files_are_opened_than_there_are_lines_to_look_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for at in range(4):
+        (tmp_path / f"{at}.log").write_text(f"{WEB[0]}\n" * 2)
+    seen = []
+    monkeypatch.setattr(text_lines, "ROWS", 3)
+    monkeypatch.setattr(text_lines, "opened", lambda file, node: (seen.append(file.name), opened(file, node))[1])
+    _, (proposal,) = Lines(path=".").profile("n", tmp_path)
+    assert (seen, proposal.column) == (["0.log", "1.log"], "log")
 
 
 @pytest.mark.parametrize("name", NO_LOGS)
